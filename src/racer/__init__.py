@@ -1,0 +1,58 @@
+"""Who should answer this case: the model, or which expert?
+
+Names are looked up when first used, so that importing racer costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import racer.checks as checks
+    import racer.competence as competence
+    import racer.errors as errors
+    import racer.learning as learning
+    import racer.methods as methods
+    import racer.metrics as metrics
+    import racer.pooling as pooling
+    import racer.simulation as simulation
+    from racer.cases import Cases as Cases
+    from racer.competence import ClassGated as ClassGated
+    from racer.competence import ClassifierConfidence as ClassifierConfidence
+    from racer.competence import GlobalAccuracy as GlobalAccuracy
+    from racer.competence import IFDScore as IFDScore
+    from racer.competence import RacerDeepSets as RacerDeepSets
+    from racer.competence import RacerKernel as RacerKernel
+    from racer.competence import RacerKNN as RacerKNN
+    from racer.context import Context as Context
+    from racer.methods import load as load
+    from racer.panel import Panel as Panel
+
+_HOME = {
+    "Cases": "racer.cases",
+    "ClassGated": "racer.competence",
+    "ClassifierConfidence": "racer.competence",
+    "Context": "racer.context",
+    "GlobalAccuracy": "racer.competence",
+    "IFDScore": "racer.competence",
+    "Panel": "racer.panel",
+    "RacerDeepSets": "racer.competence",
+    "RacerKNN": "racer.competence",
+    "RacerKernel": "racer.competence",
+    "load": "racer.methods",
+}
+_ROOMS = ("checks", "competence", "errors", "learning", "methods", "metrics", "pooling", "simulation")
+
+__all__ = [*_HOME, *_ROOMS]
+__version__ = "0.1.0.dev0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in _ROOMS:
+        return import_module(f"racer.{name}")
+    raise AttributeError(f"module 'racer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,285 @@
+"""Cases: inputs as a frozen classifier sees them, and the state of each candidate role.
+
+Source   the paper, "Role-relative information" and "Two competence estimators".
+Symbols  z embedding · p_ω(y|x) posterior · R_ω(y;x) rank · margin_ω(y;x) margin · H entropy
+
+    R_ω(y;x)      = 1 + Σ_k 1[p_k > p_y]                (strict, so tied roles share the better rank)
+    margin_ω(y;x) = p_y − max_{k≠y} p_k
+    H             = −Σ_k p_k log p_k                    (0 log 0 = 0)
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from racer.errors import (
+    NonFiniteError,
+    PosteriorError,
+    RacerError,
+    ShapeError,
+    TooFewRolesError,
+    ZeroEmbeddingError,
+)
+
+__all__ = ["Cases", "RoleState"]
+
+POSTERIOR_TOLERANCE = 1e-3
+"""How far a row of the posterior may sum from one: half-precision softmax outputs are ordinary."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RoleState:
+    """What the classifier says about each candidate role of each case.
+
+    Every field but `entropy` is relative to the role, so renaming the classes only moves entries along the role axis.
+    """
+
+    posterior: Float[Tensor, "item role"]
+    rank: Float[Tensor, "item role"]
+    margin: Float[Tensor, "item role"]
+    entropy: Float[Tensor, " item"]
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class Cases:
+    """Inputs as the classifier sees them: one embedding and one posterior a row.
+
+    NumPy arrays, torch tensors and nested lists are taken; float16 is widened to float32, float64 stays float64.
+    The values are checked once, here.
+
+    >>> cases = Cases([[3.0, 4.0], [0.0, 2.0]], [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]])
+    >>> len(cases), cases.n_roles
+    (2, 3)
+    >>> cases.role_state.rank
+    tensor([[1., 2., 3.],
+            [2., 1., 2.]])
+    """
+
+    embedding: Float[Tensor, "item feature"]
+    posterior: Float[Tensor, "item role"]
+
+    def __init__(self, embedding: ArrayLike | Tensor, posterior: ArrayLike | Tensor) -> None:
+        embedding, posterior = to_float(embedding, "embedding"), to_float(posterior, "posterior")
+        dtype = torch.promote_types(embedding.dtype, posterior.dtype)
+        embedding = embedding.to(dtype)
+        posterior = posterior.to(dtype=dtype, device=embedding.device)
+        _check(embedding, posterior)
+        object.__setattr__(self, "embedding", embedding)
+        object.__setattr__(self, "posterior", posterior)
+
+    @classmethod
+    def empty(cls, n_features: int, n_roles: int, dtype: torch.dtype = torch.float32) -> "Cases":
+        """No cases yet, of a known width.
+
+        >>> len(Cases.empty(n_features=4, n_roles=3))
+        0
+        """
+        return cls(torch.empty(0, n_features, dtype=dtype), torch.empty(0, n_roles, dtype=dtype))
+
+    @classmethod
+    def concatenate(cls, parts: "Sequence[Cases]") -> "Cases":
+        """Several cases, end to end.
+
+        >>> cases = Cases([[1.0, 0.0]], [[0.9, 0.1]])
+        >>> len(Cases.concatenate([cases, cases]))
+        2
+        """
+        if len(parts) == 1:
+            return parts[0]
+        for part in parts[1:]:
+            parts[0].require_same_space(part, "the cases to concatenate")
+        return unchecked_cases(
+            torch.cat([part.embedding for part in parts]), torch.cat([part.posterior for part in parts])
+        )
+
+    def __repr__(self) -> str:
+        return f"Cases({len(self)} cases, {self.n_features} features, {self.n_roles} roles)"
+
+    def __len__(self) -> int:
+        return self.embedding.shape[0]
+
+    def __getitem__(self, rows: Any) -> "Cases":
+        """Some of the cases, by slice, mask or indices.
+
+        >>> len(Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.5, 0.5]])[1:])
+        1
+        """
+        if isinstance(rows, int):
+            rows = slice(rows, rows + 1) if rows != -1 else slice(rows, None)
+        elif not isinstance(rows, slice):
+            rows = torch.as_tensor(rows, device=self.embedding.device)
+        some = unchecked_cases(self.embedding[rows], self.posterior[rows])
+        if isinstance(rows, slice) and "direction" in self.__dict__:
+            some.__dict__["direction"] = self.direction[rows]
+        return some
+
+    @property
+    def n_features(self) -> int:
+        """Width of the embedding."""
+        return self.embedding.shape[1]
+
+    @property
+    def n_roles(self) -> int:
+        """Number of candidate roles, K in the paper."""
+        return self.posterior.shape[1]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Floating type of both tensors."""
+        return self.embedding.dtype
+
+    @property
+    def confidence(self) -> Float[Tensor, " item"]:
+        """p_max, the posterior of the model's own answer."""
+        return self.posterior.amax(-1)
+
+    @property
+    def prediction(self) -> Int[Tensor, " item"]:
+        """The model's own answer."""
+        return self.posterior.argmax(-1)
+
+    @cached_property
+    def direction(self) -> Float[Tensor, "item feature"]:
+        """Embeddings of length one. Dividing by the largest entry first keeps tiny and huge rows exact."""
+        scaled: Tensor = self.embedding / torch.linalg.vector_norm(self.embedding, ord=math.inf, dim=-1, keepdim=True)
+        direction: Tensor = scaled / torch.linalg.vector_norm(scaled, dim=-1, keepdim=True)
+        return direction
+
+    @cached_property
+    def role_state(self) -> RoleState:
+        """Posterior, rank, margin and entropy of every role."""
+        p = self.posterior.contiguous()
+        ascending = p.sort(-1).values
+        # number of roles strictly above = K − number at or below
+        rank = 1.0 + p.shape[-1] - torch.searchsorted(ascending, p, right=True).to(p)
+        first, second = ascending[:, -1:], ascending[:, -2:-1]
+        margin = p - torch.where(p == first, second, first)
+        entropy = -torch.special.xlogy(p, p).sum(-1)
+        return RoleState(posterior=p, rank=rank, margin=margin, entropy=entropy)
+
+    def require_same_space(self, other: "Cases", name: str) -> None:
+        """Refuse cases of another classifier: another width, another number of roles, another floating type."""
+        if (self.n_features, self.n_roles) != (other.n_features, other.n_roles):
+            raise ShapeError(
+                f"{name} come from different classifiers.",
+                f"{self.n_features} features and {self.n_roles} roles against "
+                f"{other.n_features} features and {other.n_roles} roles.",
+                "Embed all cases with the same frozen classifier.",
+                expected=(self.n_features, self.n_roles),
+                got=(other.n_features, other.n_roles),
+            )
+        if self.dtype != other.dtype:
+            raise ShapeError(
+                f"{name} have different floating types.",
+                f"{self.dtype} against {other.dtype}.",
+                "Convert one of them, for example with embedding.astype('float32') and posterior.astype('float32').",
+                expected=self.dtype,
+                got=other.dtype,
+            )
+
+
+def unchecked_cases(embedding: Float[Tensor, "item feature"], posterior: Float[Tensor, "item role"]) -> Cases:
+    """Cases from rows that were checked when they first came in."""
+    cases = object.__new__(Cases)
+    object.__setattr__(cases, "embedding", embedding)
+    object.__setattr__(cases, "posterior", posterior)
+    return cases
+
+
+def to_float(values: Any, name: str) -> Tensor:
+    """A floating tensor of at least 32 bits, sharing memory and gradients where it can."""
+    try:
+        if isinstance(values, np.ndarray) and not values.flags.writeable:
+            values = values.copy()  # torch warns about sharing read-only memory
+        tensor = torch.as_tensor(values)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(
+            f"'{name}' is not a rectangular array of numbers.",
+            f"Reading it said: {error}",
+            "Give every row the same number of numbers.",
+            name=name,
+        ) from error
+    if not tensor.is_floating_point() or tensor.dtype in (torch.float16, torch.bfloat16):
+        tensor = tensor.to(torch.float32)
+    return tensor
+
+
+def _check(embedding: Tensor, posterior: Tensor) -> None:
+    if embedding.ndim != 2 or posterior.ndim != 2 or embedding.shape[0] != posterior.shape[0]:
+        raise ShapeError(
+            "'embedding' and 'posterior' must be (item, feature) and (item, role) with the same items.",
+            f"Got shapes {tuple(embedding.shape)} and {tuple(posterior.shape)}.",
+            "Give one row of each per case.",
+            embedding=tuple(embedding.shape),
+            posterior=tuple(posterior.shape),
+        )
+    if posterior.shape[1] < 2:
+        raise TooFewRolesError(
+            "A posterior needs at least two classes.",
+            f"Got {posterior.shape[1]}.",
+            "For one yes/no finding give both columns: 1 − p and p.",
+            n_roles=posterior.shape[1],
+        )
+    if embedding.shape[1] < 1:
+        raise ShapeError(
+            "'embedding' has no features.",
+            f"Got shape {tuple(embedding.shape)}.",
+            "Give at least one number per case.",
+            embedding=tuple(embedding.shape),
+        )
+    if len(embedding) == 0:
+        return
+    with torch.no_grad():
+        largest = torch.linalg.vector_norm(embedding, ord=math.inf, dim=-1)
+        _refuse_rows(
+            ~torch.isfinite(largest),
+            NonFiniteError,
+            "'embedding' must be finite.",
+            lambda row: f"has {float(embedding[row][~torch.isfinite(embedding[row])][0])}",
+            "Drop these cases or embed them again.",
+        )
+        _refuse_rows(
+            largest == 0,
+            ZeroEmbeddingError,
+            "Every embedding needs a length above zero: cosine similarity asks for a direction.",
+            lambda row: "is all zeros",
+            "Drop these cases, or check the encoder that made them.",
+        )
+        total = posterior.sum(-1)
+        _refuse_rows(
+            ~torch.isfinite(total),
+            NonFiniteError,
+            "'posterior' must be finite.",
+            lambda row: f"is {posterior[row][:5].tolist()}",
+            "Apply a softmax to the classifier's logits in float32.",
+        )
+        _refuse_rows(
+            (posterior < 0).any(-1),
+            PosteriorError,
+            "Probabilities in 'posterior' must be at least 0.",
+            lambda row: f"holds {float(posterior[row].min()):.6g}",
+            "Apply a softmax: these look like logits.",
+        )
+        _refuse_rows(
+            (total - 1).abs() > POSTERIOR_TOLERANCE,
+            PosteriorError,
+            "Rows of 'posterior' must sum to 1.",
+            lambda row: f"sums to {float(total[row]):.6g}",
+            "Apply a softmax to the logits, or divide each row by its sum.",
+        )
+
+
+def _refuse_rows(bad: Tensor, error: type[RacerError], what: str, describe: Callable[[int], str], fix: str) -> None:
+    if bad.any():
+        rows = bad.nonzero()[:, 0].tolist()
+        raise error(what, f"Row {rows[0]} {describe(rows[0])}; {len(rows)} of {len(bad)} rows.", fix, rows=rows)

@@ -1,0 +1,83 @@
+"""Which (role, query) pairs an estimator is asked about.
+
+Usually all of them. With many roles, those that hold the last sliver of the posterior can be left out: q̂ = Σ_y p Γ
+then errs by at most the mass left out, since Γ is in [0, 1].
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from racer.errors import SettingError
+
+__all__ = ["RolePairs"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RolePairs:
+    """Pairs in role-major order. Estimators that compute whole grids hand them to `take`.
+
+    >>> RolePairs.likely(torch.tensor([[0.7, 0.25, 0.05]]), negligible=0.1).role
+    tensor([0, 1])
+    """
+
+    role: Int[Tensor, " pair"]
+    item: Int[Tensor, " pair"]
+    n_roles: int
+    n_items: int
+
+    @classmethod
+    def grid(cls, n_roles: int, n_items: int) -> "RolePairs":
+        """Every role of every query."""
+        role = torch.arange(n_roles).repeat_interleave(n_items)
+        return cls(role=role, item=torch.arange(n_items).repeat(n_roles), n_roles=n_roles, n_items=n_items)
+
+    @classmethod
+    def likely(cls, posterior: Float[Tensor, "item role"], negligible: float) -> "RolePairs":
+        """All but the least likely roles, which together hold at most `negligible` of each posterior.
+
+        Roles of equal posterior stay or go together, so renaming the classes changes nothing.
+        """
+        if not 0 <= negligible < 1:
+            raise SettingError(
+                "'negligible' is a share of the posterior.",
+                f"Got {negligible}.",
+                "Give a number from 0 (skip nothing) to below 1; 0.001 is usual with many roles.",
+            )
+        n_items, n_roles = posterior.shape
+        if negligible == 0:
+            return cls.grid(n_roles, n_items)
+        ascending = posterior.sort(-1).values
+        last_equal = torch.searchsorted(ascending, posterior.contiguous(), right=True) - 1
+        at_or_below = ascending.cumsum(-1).gather(-1, last_equal)
+        role, item = (at_or_below > negligible).T.nonzero(as_tuple=True)
+        return cls(role=role, item=item, n_roles=n_roles, n_items=n_items)
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether nothing is left out."""
+        return len(self.role) == self.n_roles * self.n_items
+
+    def take(self, grid: Float[Tensor, "expert role item"]) -> Float[Tensor, "expert pair"]:
+        """The asked-for entries of a whole grid."""
+        flat = grid.reshape(grid.shape[0], -1)
+        return flat if self.is_grid else flat.index_select(1, self.role * self.n_items + self.item)
+
+    def expect(
+        self,
+        gamma: Float[Tensor, "expert pair"],
+        posterior: Float[Tensor, "item role"],
+        otherwise: Float[Tensor, " expert"],
+    ) -> Float[Tensor, "expert item"]:
+        """q̂ = Σ_y p(y|x) Γ(x, y), with `otherwise` in the place of Γ where it was not asked for."""
+        if self.is_grid:
+            return (gamma.view(-1, self.n_roles, self.n_items) * posterior.T).sum(1)
+        p = posterior[self.item, self.role]
+        asked = posterior.new_zeros(self.n_items).index_add_(0, self.item, p)
+        left = (posterior.sum(-1) - asked).clamp(min=0)
+        q = otherwise[:, None] * left
+        return q.index_add(1, self.item, gamma * p)

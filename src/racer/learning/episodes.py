@@ -1,0 +1,180 @@
+"""Episodes: what deployment will look like, drawn from experts who answered in the past.
+
+Source   the paper, "Implementation and evaluation protocol": contexts are class-balanced where possible and exclude the
+         queries of their episode.
+
+An episode takes some experts, a minibatch of queries, and for each expert a context of past answers to other cases.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from racer.cases import Cases
+from racer.errors import SettingError, TooFewAnswersError
+from racer.panel import Panel
+
+__all__ = ["Episode", "EpisodeSampler", "hold_out_experts"]
+
+
+Ints = Int[np.ndarray, " row"]
+MOST_QUERIES = 2048
+"""In sparse panels many queries are drawn so that each expert answered some of them; this bounds the work."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """Contexts, and queries whose outcome is known for some experts."""
+
+    contexts: Panel
+    queries: Cases
+    label: Int[Tensor, " query"]
+    asked: Bool[Tensor, "expert query"]
+    right: Bool[Tensor, "expert query"]
+
+    def at_true_role(self, grid: Float[Tensor, "expert role query"]) -> Float[Tensor, " outcome"]:
+        """Entries of a grid at the true role of each query an expert answered."""
+        return grid[:, self.label, torch.arange(len(self.label))][self.asked]
+
+    @property
+    def outcome(self) -> Bool[Tensor, " outcome"]:
+        """Whether the expert was right, in the same order."""
+        return self.right[self.asked]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EpisodeSampler:
+    """Draws episodes from a panel; the generator is passed in.
+
+    A context has `context_size` answers, or fewer where an expert has not given that many beside the queries.
+
+    >>> from racer import Cases, Panel
+    >>> cases = Cases([[1.0, 0.1 * i] for i in range(40)], [[0.9, 0.1]] * 40)
+    >>> panel = Panel(cases, [0, 1, 1, 1] * 10, [[0] * 40, [1] * 40])
+    >>> episode = EpisodeSampler(panel, context_size=6, n_queries=4).draw(np.random.default_rng(0))
+    >>> episode.contexts.count
+    tensor([[3, 3],
+            [3, 3]])
+    """
+
+    panel: Panel
+    context_size: int
+    n_queries: int = 128  # an expert, about
+    n_experts: int = 32
+
+    def __post_init__(self) -> None:
+        if self.context_size < 1:
+            raise SettingError(
+                "'context_size' counts answers in a context.",
+                f"Got {self.context_size}.",
+                "Give an integer of at least 1: as many as a new expert will bring.",
+            )
+        if int(self._answers_each.max(initial=0)) < 2:
+            raise TooFewAnswersError(
+                "Episodes need an expert with at least two answers: one for the context, one to ask.",
+                f"{self.panel!r}.",
+                "Add answers to the panel.",
+            )
+
+    def draw(self, rng: np.random.Generator) -> Episode:
+        """One episode."""
+        panel = self.panel
+        answers = self._answers_each
+        able = np.flatnonzero(answers >= 2)
+        chosen = np.sort(rng.choice(able, size=min(self.n_experts, len(able)), replace=False))
+        entry = self._entries(chosen)
+        expert = np.repeat(np.arange(len(chosen)), answers[chosen])
+        item = panel.item.numpy()[entry]
+        query = self._pick_queries(rng, item, answers[chosen])
+        is_query = np.isin(item, query)
+        in_context = np.flatnonzero(~is_query)
+        balanced = _balanced(rng, expert[in_context], panel.role.numpy()[entry[in_context]], self.context_size)
+        return self._assemble(chosen, entry, expert, item, query, is_query, in_context[balanced])
+
+    @property
+    def _answers_each(self) -> Ints:
+        each: Ints = self.panel.count.sum(-1).numpy()
+        return each
+
+    def _entries(self, chosen: Ints) -> Ints:
+        """Answers of the chosen experts; each expert's lie side by side."""
+        edge = self.panel.offset[:: 2 * self.panel.n_roles].numpy()
+        first, n = edge[chosen], edge[chosen + 1] - edge[chosen]
+        entries: Ints = np.arange(n.sum()) + np.repeat(first - (n.cumsum() - n), n)
+        return entries
+
+    def _pick_queries(self, rng: np.random.Generator, item: Ints, answers: Ints) -> Ints:
+        """Cases some chosen expert answered, few enough that a typical one keeps a whole context, or most of one."""
+        typical = float(np.median(answers))
+        room = max(typical - self.context_size, typical / 4, 1)
+        cases = np.unique(item)
+        share_answered = len(item) / (len(cases) * len(answers))
+        n = int(np.ceil(min(room, self.n_queries) / share_answered))
+        return np.sort(rng.choice(cases, size=min(n, MOST_QUERIES, max(len(cases) - 1, 1)), replace=False))
+
+    def _assemble(
+        self,
+        chosen: Ints,
+        entry: Ints,
+        expert: Ints,
+        item: Ints,
+        query: Ints,
+        is_query: Ints,
+        context: Ints,
+    ) -> Episode:
+        panel = self.panel
+        used, row = np.unique(item[context], return_inverse=True)
+        contexts = Panel.from_answers(
+            panel.cases[used],
+            panel.label[torch.from_numpy(used)],
+            expert=expert[context],
+            item=row,
+            answer=panel.answer[torch.from_numpy(entry[context])],
+            experts=[panel.experts[one] for one in chosen],
+        )
+        asked = torch.zeros(len(chosen), len(query), dtype=torch.bool)
+        right = torch.zeros_like(asked)
+        at = (torch.from_numpy(expert[is_query]), torch.from_numpy(np.searchsorted(query, item[is_query])))
+        asked[at] = True
+        right[at] = panel.right[torch.from_numpy(entry[is_query])]
+        rows = torch.from_numpy(query)
+        return Episode(contexts=contexts, queries=panel.cases[rows], label=panel.label[rows], asked=asked, right=right)
+
+
+def hold_out_experts(panel: Panel, share: float, rng: np.random.Generator) -> tuple[Panel, Panel]:
+    """Experts to fit on and experts to stop by, at least one of each."""
+    if len(panel) < 2:
+        raise TooFewAnswersError(
+            "Fitting needs at least two experts: one is held out, to see whether strangers are understood.",
+            f"Got {len(panel)}.",
+            "Add experts, or use a method without learned parameters: RacerKNN, IFDScore, GlobalAccuracy.",
+        )
+    order = rng.permutation(len(panel))
+    n_held = min(max(1, round(share * len(panel))), len(panel) - 1)
+    held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
+    return panel.subset([panel.experts[one] for one in kept]), panel.subset([panel.experts[one] for one in held])
+
+
+def _balanced(rng: np.random.Generator, expert: Ints, role: Ints, size: int) -> Ints:
+    """`size` answers an expert, taken role by role in turn, at random within a role."""
+    shuffled = np.lexsort((rng.random(len(expert)), role, expert))
+    turn = np.empty(len(expert), dtype=np.int64)
+    turn[shuffled] = _place_in_run(expert[shuffled], role[shuffled])
+    by_turn = np.lexsort((rng.random(len(expert)), turn, expert))
+    return np.sort(by_turn[_place_in_run(expert[by_turn]) < size])
+
+
+def _place_in_run(*keys: Ints) -> Ints:
+    """0, 1, 2, … within each run of equal keys."""
+    n = len(keys[0])
+    starts = np.ones(n, dtype=bool)
+    starts[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    first = np.maximum.accumulate(np.where(starts, np.arange(n), 0))
+    place: Ints = np.arange(n) - first
+    return place

@@ -1,0 +1,397 @@
+"""Panel: several experts' answers over one bank of cases.
+
+Source   the paper, "Problem setup and competence target": C_e = {(x_i, y_i, m_i)}, a_i = 1[m_i = y_i].
+Symbols  C_e context · y_i label · m_i answer · a_i right · N_{e,y} count · B number of answers
+
+Inside, a panel keeps one entry an answer, sorted by (expert, right, label). That order *is* the index of same-role
+pooling: an expert's wrong answers role by role, then the right ones, each run delimited by two offsets, so that one
+sparse product gives Σ K over wrong and over right answers as two blocks (role × query).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from racer.answer_table import read_answers
+from racer.cases import Cases, unchecked_cases
+from racer.classes import NO_ANSWER, refuse_unlabelled, to_classes
+from racer.context import Context
+from racer.errors import DuplicateExpertError, LabelError, ShapeError, UnknownExpertError
+from racer.growable import GrowableRows
+
+__all__ = ["Context", "Panel", "panel_of"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RoleOrder:
+    """Answers sorted by (expert, class); `offset` delimits each such group."""
+
+    item: Int[Tensor, " answer"]
+    right: Bool[Tensor, " answer"]
+    offset: Int[Tensor, " edge"]
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class Panel:
+    """Several experts' answers over one shared bank of cases, sparse inside, append-only.
+
+    `answer` is (expert, item) with −1 where an expert did not answer. Where the truth depends on who is asked (say, the
+    consensus of the *other* readers), `label` may be (expert, item) too; a case with several truths then takes several
+    rows of the bank.
+
+    >>> cases = Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]])
+    >>> panel = Panel(cases, label=[0, 1], answer=[[0, 0], [-1, 1]], experts=["ada", "bo"])
+    >>> panel.experts, panel.n_answers, panel["bo"].answer
+    (('ada', 'bo'), 3, tensor([1]))
+    """
+
+    experts: tuple[str, ...]
+    group: Int[Tensor, " answer"]
+    item: Int[Tensor, " answer"]
+    answer: Int[Tensor, " answer"]
+    _bank: tuple[GrowableRows, ...]
+
+    def __init__(
+        self,
+        cases: Cases,
+        label: ArrayLike | Tensor,
+        answer: ArrayLike | Tensor,
+        experts: Sequence[str] | None = None,
+    ) -> None:
+        answers = to_classes(answer, cases.n_roles, "answer", (None, len(cases)))
+        ids = tuple(str(one) for one in (range(len(answers)) if experts is None else experts))
+        if len(ids) != len(answers):
+            raise ShapeError(
+                "'experts' must name every row of 'answer'.",
+                f"Got {len(ids)} ids for {len(answers)} rows.",
+                "Give one id per row.",
+                experts=len(ids),
+                rows=len(answers),
+            )
+        expert, item = (answers != NO_ANSWER).nonzero(as_tuple=True)
+        given = torch.as_tensor(label)
+        if given.ndim == 2:
+            truth = to_classes(given, cases.n_roles, "label", tuple(answers.shape))
+            refuse_unlabelled(truth, answers)
+            cases, labels, item = _one_label_a_row(cases, truth[answers != NO_ANSWER], item)
+        else:
+            labels = to_classes(given, cases.n_roles, "label", (len(cases),))
+            refuse_unlabelled(labels, answers)
+        panel = _index(ids, cases, labels, expert, item, answers[answers != NO_ANSWER])
+        self.__dict__.update(panel.__dict__)
+
+    @classmethod
+    def from_answers(
+        cls,
+        cases: Cases,
+        label: ArrayLike | Tensor,
+        expert: ArrayLike | Tensor,
+        item: ArrayLike | Tensor,
+        answer: ArrayLike | Tensor,
+        experts: Sequence[str],
+    ) -> "Panel":
+        """A panel from one row an answer: positions in `experts`, in `cases`, in the classes. Never dense.
+
+        >>> cases = Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]])
+        >>> Panel.from_answers(cases, [0, 1], expert=[1, 0], item=[0, 1], answer=[0, 0], experts=["ada", "bo"])
+        Panel(2 experts, 2 answers, 2 cases, 2 roles)
+        """
+        labels = to_classes(label, cases.n_roles, "label", (len(cases),))
+        answers = to_classes(answer, cases.n_roles, "answer", (None,))
+        who, which = (
+            to_classes(one, limit, name, (len(answers),))
+            for one, limit, name in ((expert, len(experts), "expert"), (item, len(cases), "item"))
+        )
+        keep = answers != NO_ANSWER
+        refuse_unlabelled(labels[which[keep]], answers[keep][None])
+        return _index(tuple(str(one) for one in experts), cases, labels, who[keep], which[keep], answers[keep])
+
+    @classmethod
+    def from_contexts(cls, contexts: Mapping[str, Context]) -> "Panel":
+        """A panel from one context an expert. Contexts over the same `Cases` and labels share the bank.
+
+        >>> cases = Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]])
+        >>> lee, ada = Context(cases, [0, 1], [0, 1]), Context(cases, [0, 1], [1, 1])
+        >>> panel = Panel.from_contexts({"dr-lee": lee, "dr-ada": ada})
+        >>> len(panel.cases), panel["dr-lee"].answer
+        (2, tensor([0, 1]))
+        """
+        if not contexts:
+            raise ShapeError(
+                "A panel needs at least one context.",
+                "Got an empty mapping.",
+                "Give {expert: Context(…)}; Context.empty(cases) for an expert nobody has met.",
+            )
+        banks: dict[tuple[int, bytes], tuple[int, Context]] = {}
+        start, at = 0, []
+        for context in contexts.values():
+            key = (id(context.cases), context.label.numpy(force=True).tobytes())
+            if key not in banks:
+                banks[key] = (start, context)
+                start += len(context.cases)
+            at.append(banks[key][0])
+        cases = Cases.concatenate([context.cases for _, context in banks.values()])
+        label = torch.cat([context.label for _, context in banks.values()])
+        rows = [context.answered.nonzero()[:, 0] for context in contexts.values()]
+        counts = torch.tensor([len(row) for row in rows])
+        return _index(
+            tuple(str(one) for one in contexts),
+            cases,
+            label,
+            expert=torch.arange(len(rows)).repeat_interleave(counts),
+            item=torch.cat([row + first for row, first in zip(rows, at, strict=True)]),
+            answer=torch.cat([c.answer[row] for c, row in zip(contexts.values(), rows, strict=True)]),
+        )
+
+    @classmethod
+    def from_table(
+        cls,
+        cases: Cases,
+        items: Sequence[Any],
+        table: Any,
+        label: ArrayLike | Tensor | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> "Panel":
+        """A panel from a long table: `expert, item, answer[, label]`, or crowd-kit's `task, worker, label`.
+
+        `items` are the ids of the cases. The truth comes from `label`, one a case, or else from the table's `label`.
+        `table` may be a pandas or polars frame, a pyarrow table, columns in a dict, or the path of a CSV or parquet.
+
+        >>> cases = Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]])
+        >>> table = {"task": ["a", "b", "b"], "worker": ["ada", "ada", "bo"], "label": [0, 0, 1]}
+        >>> Panel.from_table(cases, ["a", "b"], table, label=[0, 1])["ada"].right
+        tensor([ True, False])
+        """
+        if len(items) != len(cases):
+            raise ShapeError(
+                "'items' must hold one id per case.",
+                f"Got {len(items)} ids for {len(cases)} cases.",
+                "Give the ids in the order of the cases.",
+            )
+        read = read_answers(table, items, classes, cases.n_roles)
+        if label is None and read.label is None:
+            raise LabelError(
+                "The truth is missing.",
+                "The table has no truth column beside the answers and 'label' was not given.",
+                "Give label=…, one class per case.",
+            )
+        expert, item, answer = (torch.tensor(one) for one in (read.expert, read.item, read.answer))
+        answer = to_classes(answer, cases.n_roles, "answer", (None,))
+        if label is not None:
+            labels = to_classes(label, cases.n_roles, "label", (len(cases),))
+        else:
+            truth = to_classes(torch.tensor(read.label), cases.n_roles, "label", (None,))
+            cases, labels, item = _one_label_a_row(cases, truth, item)
+        refuse_unlabelled(labels[item], answer[None])
+        return _index(read.experts, cases, labels, expert, item, answer)
+
+    def __repr__(self) -> str:
+        n = (len(self), self.n_answers, len(self.label), self.n_roles)
+        return "Panel({} experts, {} answers, {} cases, {} roles)".format(*n)
+
+    def __len__(self) -> int:
+        return len(self.experts)
+
+    def __contains__(self, expert: object) -> bool:
+        return expert in self._position
+
+    def __getitem__(self, expert: str) -> Context:
+        """The context of one expert, in the order of the bank."""
+        row = self.position(expert)
+        edge = torch.tensor([row, row + 1]) * 2 * self.n_roles
+        first, last = torch.searchsorted(self.group, edge).tolist()
+        item, order = self.item[first:last].sort()
+        return Context(self.cases[item], self.label[item], self.answer[first:last][order])
+
+    def position(self, expert: str) -> int:
+        """Row of an expert."""
+        if expert not in self._position:
+            raise UnknownExpertError(
+                f"No answers from expert {expert!r}.",
+                f"The panel holds {len(self)} experts ({', '.join(map(repr, self.experts[:3]))}, …).",
+                "Check the id, or append that expert's answers first.",
+                expert=expert,
+                known=self.experts,
+            )
+        return self._position[expert]
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers held."""
+        return len(self.item)
+
+    @property
+    def n_roles(self) -> int:
+        """Number of candidate roles, K in the paper."""
+        return self._bank[1].rows.shape[1]
+
+    @cached_property
+    def cases(self) -> Cases:
+        """The bank."""
+        cases = unchecked_cases(self._bank[0].rows, self._bank[1].rows)
+        cases.__dict__["direction"] = self._bank[2].rows
+        return cases
+
+    @property
+    def label(self) -> Int[Tensor, " item"]:
+        """The true class of each case of the bank."""
+        return self._bank[3].rows
+
+    @property
+    def expert(self) -> Int[Tensor, " answer"]:
+        """Row of the expert who gave each answer."""
+        return self.group // (2 * self.n_roles)
+
+    @property
+    def role(self) -> Int[Tensor, " answer"]:
+        """True class of the case answered."""
+        return self.group % self.n_roles
+
+    @property
+    def right(self) -> Bool[Tensor, " answer"]:
+        """a_i of each answer."""
+        return self.group // self.n_roles % 2 == 1
+
+    @cached_property
+    def offset(self) -> Int[Tensor, " edge"]:
+        """Where each (expert, right, role) group starts among the answers; one more entry closes the last."""
+        edges = torch.arange(len(self) * self.n_roles * 2 + 1)
+        return torch.searchsorted(self.group, edges)
+
+    @cached_property
+    def count(self) -> Int[Tensor, "expert role"]:
+        """N_{e,y}: answers of each expert on cases of each role."""
+        return self.offset.diff().view(len(self), 2, self.n_roles).sum(1)
+
+    @cached_property
+    def n_right(self) -> Int[Tensor, "expert role"]:
+        """How many of them were right."""
+        return self.offset.diff().view(len(self), 2, self.n_roles)[:, 1]
+
+    @cached_property
+    def by_role(self) -> "RoleOrder":
+        """The same answers sorted by (expert, role), for estimators that look at single answers."""
+        order = (self.expert * self.n_roles + self.role).argsort(stable=True)
+        offset = torch.nn.functional.pad(self.count.flatten().cumsum(0), (1, 0))
+        return RoleOrder(item=self.item[order], right=self.right[order], offset=offset)
+
+    @cached_property
+    def wrong_by_answer(self) -> "RoleOrder":
+        """The wrong answers sorted by (expert, class answered)."""
+        wrong = (~self.right).nonzero()[:, 0]
+        key = self.expert[wrong] * self.n_roles + self.answer[wrong]
+        order = key.argsort(stable=True)
+        offset = torch.searchsorted(key[order], torch.arange(len(self) * self.n_roles + 1))
+        return RoleOrder(item=self.item[wrong][order], right=self.right[wrong], offset=offset)
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {expert: row for row, expert in enumerate(self.experts)}
+
+    def answer_matrix(self) -> Int[Tensor, "expert item"]:
+        """All answers as one matrix, −1 where there is none. Dense: for small panels and for looking."""
+        matrix = torch.full((len(self), len(self.cases)), NO_ANSWER)
+        matrix[self.expert, self.item] = self.answer
+        return matrix
+
+    def subset(self, experts: Sequence[str]) -> "Panel":
+        """Some of the experts, over those cases of the bank that they answered.
+
+        >>> cases = Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]])
+        >>> panel = Panel(cases, [0, 1], [[0, 0], [-1, 1]], experts=["ada", "bo"])
+        >>> len(panel.subset(["bo"]).cases)
+        1
+        """
+        rows = torch.tensor([self.position(expert) for expert in experts], dtype=torch.int64)
+        new_row = torch.full((len(self),), -1)
+        new_row[rows] = torch.arange(len(rows))
+        expert = new_row[self.expert]
+        keep = expert >= 0
+        used, item = torch.unique(self.item[keep], return_inverse=True)
+        return _index(tuple(experts), self.cases[used], self.label[used], expert[keep], item, self.answer[keep])
+
+    def append(self, more: "Panel") -> "Panel":
+        """This panel and then another; this one stays as it was.
+
+        Experts are matched by id. When `more` was built over this panel's own `cases`, the bank is shared; otherwise
+        its cases are added. Existing answers are neither sorted nor embedded again.
+
+        >>> cases = Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]])
+        >>> panel = Panel(cases, [0, 1], [[0, 0]], experts=["ada"])
+        >>> larger = panel.append(Panel(cases[:1], [1], [[1], [1]], experts=["ada", "bo"]))
+        >>> larger.experts, larger.n_answers, panel.n_answers
+        (('ada', 'bo'), 4, 2)
+        """
+        self.cases.require_same_space(more.cases, "the panels")
+        ids = tuple(dict.fromkeys((*self.experts, *more.experts)))
+        row = {expert: at for at, expert in enumerate(ids)}
+        expert = torch.tensor([row[one] for one in more.experts], dtype=torch.int64)[more.expert]
+        shared = more._bank[0].rows.data_ptr() == self._bank[0].rows.data_ptr() and len(more.cases) <= len(self.cases)
+        shared = shared and torch.equal(more.label, self.label[: len(more.label)])
+        bank, start = self._bank, 0
+        if not shared:
+            start = len(self.cases)
+            bank = tuple(ours.append(theirs.rows.to(ours.rows)) for ours, theirs in zip(bank, more._bank, strict=True))
+        group = (expert * 2 + more.right) * self.n_roles + more.role
+        order = group.argsort(stable=True)
+        at = torch.searchsorted(self.group, group[order], right=True).numpy()
+
+        def merge(ours: Tensor, theirs: Tensor) -> Tensor:
+            return torch.from_numpy(np.insert(ours.numpy(), at, theirs[order].numpy()))
+
+        return _panel(
+            ids, merge(self.group, group), merge(self.item, more.item + start), merge(self.answer, more.answer), bank
+        )
+
+
+def panel_of(evidence: Context | Panel) -> Panel:
+    """The panel itself, or a context as a panel of one, indexed once and kept with the context."""
+    if isinstance(evidence, Panel):
+        return evidence
+    if "_panel" not in evidence.__dict__:
+        panel = Panel(evidence.cases, evidence.label, evidence.answer[None], experts=("context",))
+        evidence.__dict__["_panel"] = panel
+    kept: Panel = evidence.__dict__["_panel"]
+    return kept
+
+
+def _one_label_a_row(cases: Cases, truth: Tensor, item: Tensor) -> tuple[Cases, Tensor, Tensor]:
+    """A bank in which each row has one truth, when the truth came with each answer."""
+    pairs, row = torch.unique(item * (cases.n_roles + 1) + truth + 1, return_inverse=True)
+    return cases[pairs // (cases.n_roles + 1)], pairs % (cases.n_roles + 1) - 1, row
+
+
+def _index(
+    experts: tuple[str, ...], cases: Cases, label: Tensor, expert: Tensor, item: Tensor, answer: Tensor
+) -> Panel:
+    seen: set[str] = set()
+    for one in experts:
+        if one in seen:
+            raise DuplicateExpertError(
+                "An expert id stands twice in the panel.",
+                f"{one!r}, among {len(experts)} experts.",
+                "Give each expert one row; append() adds answers to an expert already there.",
+                expert=one,
+            )
+        seen.add(one)
+    group = (expert * 2 + (answer == label[item])) * cases.n_roles + label[item]
+    order = group.argsort(stable=True)
+    bank = tuple(GrowableRows(rows) for rows in (cases.embedding, cases.posterior, cases.direction, label))
+    return _panel(experts, group[order], item[order], answer[order], bank)
+
+
+def _panel(
+    experts: tuple[str, ...], group: Tensor, item: Tensor, answer: Tensor, bank: tuple[GrowableRows, ...]
+) -> Panel:
+    panel = object.__new__(Panel)
+    panel.__dict__.update(experts=experts, group=group, item=item, answer=answer, _bank=bank)
+    return panel

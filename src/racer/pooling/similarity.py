@@ -1,0 +1,55 @@
+"""Cosine similarity of a bank and queries, and how many queries to take at once.
+
+Source   the paper, "Same-role kernel pooling": s_i(x) = z̃ᵀ z̃_i^C.
+
+Kept as (bank, query): every sum over a group of answers then adds whole rows.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from racer.cases import Cases
+
+__all__ = ["query_chunks", "similarity"]
+
+CHUNK = 1 << 20
+"""Numbers in the largest intermediate: 4 MB in float32, so that it stays in cache."""
+
+
+def similarity(bank: Cases, queries: Cases, dtype: torch.dtype | None = None) -> Float[Tensor, "bank query"]:
+    """s of every case of the bank and every query.
+
+    >>> bank = Cases([[3.0, 0.0], [0.0, 2.0]], [[0.9, 0.1], [0.4, 0.6]])
+    >>> similarity(bank, bank[:1])
+    tensor([[1.],
+            [0.]])
+    """
+    dtype = dtype or bank.dtype
+    if dtype == bank.dtype:
+        return bank.direction @ queries.direction.T
+    # widened before normalising: a direction rounded to float32 is off by an ulp, which a small temperature magnifies
+    return _widen(bank, dtype) @ _widen(queries, dtype).T
+
+
+def _widen(cases: Cases, dtype: torch.dtype) -> Tensor:
+    key = f"direction_{dtype}"
+    if key not in cases.__dict__:
+        scaled = cases.embedding.to(dtype)
+        scaled = scaled / torch.linalg.vector_norm(scaled, ord=float("inf"), dim=-1, keepdim=True)
+        cases.__dict__[key] = scaled / torch.linalg.vector_norm(scaled, dim=-1, keepdim=True)
+    widened: Tensor = cases.__dict__[key]
+    return widened
+
+
+def query_chunks(n_queries: int, rows: int) -> Iterator[slice]:
+    """Slices of queries for which an intermediate of `rows` rows stays within `CHUNK` numbers.
+
+    >>> list(query_chunks(5, rows=CHUNK // 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, CHUNK // max(rows, 1))
+    for start in range(0, n_queries, step):
+        yield slice(start, min(start + step, n_queries))
