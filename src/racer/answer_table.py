@@ -2,9 +2,11 @@
 
 Columns `expert, item, answer` and optionally `label` (the truth); or crowd-kit's `task, worker, label`, where `label`
 is what the worker answered. Anything Arrow can read is taken: a pandas or polars frame, a pyarrow table, a mapping of
-columns, the path of a CSV or parquet file. Empty answers mean "did not answer" and are left out.
+columns, the path of a CSV or parquet file. Empty answers and −1 mean "did not answer" and are left out; the experts
+of such rows stay.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -18,10 +20,18 @@ import pyarrow.csv
 import pyarrow.parquet
 from jaxtyping import Int
 
-from racer.errors import DuplicateAnswerError, LabelError, MissingColumnError, UnknownItemError
+from racer.errors import (
+    DuplicateAnswerError,
+    LabelError,
+    MissingColumnError,
+    ShapeError,
+    UnknownExpertError,
+    UnknownItemError,
+)
 
 __all__ = ["AnswerTable", "read_answers"]
 
+NATIVE = {name: name for name in ("expert", "item", "answer", "label")}
 CROWD_KIT = {"expert": "worker", "item": "task", "answer": "label"}
 
 
@@ -37,46 +47,95 @@ class AnswerTable:
     label: Int[np.ndarray, " answer"] | None
 
 
-def read_answers(table: Any, items: Sequence[Any], classes: Sequence[str] | None, n_roles: int) -> AnswerTable:
+def read_answers(
+    table: Any, items: Sequence[Any], classes: Sequence[str] | None, n_roles: int, *, with_label: bool = True
+) -> AnswerTable:
     """Read a long table against the ids of the cases it speaks of.
 
-    Ids are compared as text, so 7 in a parquet file and "7" in a CSV are the same item.
+    Ids are compared as text, so 7 in a parquet file and "7" in a CSV are the same item, and "007" is another.
 
     >>> table = {"expert": ["ada", "bo"], "item": [7, 8], "answer": ["cat", "dog"]}
     >>> read_answers(table, items=["8", "7"], classes=["cat", "dog"], n_roles=2).item
     array([1, 0])
     """
-    arrow = _to_arrow(table)
-    names = _column_names(arrow)
-    arrow = arrow.filter(pc.is_valid(_blank_to_null(arrow[names["answer"]])))
-    expert_text, item_text = _as_text(arrow[names["expert"]]), _as_text(arrow[names["item"]])
-    experts = pc.unique(expert_text)
-    read = AnswerTable(
+    ids = _item_ids(items)
+    arrow = _to_arrow(table, named_classes=classes is not None)
+    columns = {name: _blank_to_null(_as_column(arrow[column])) for name, column in _column_names(arrow).items()}
+    answer = _to_classes(columns["answer"], classes, n_roles, "answer")
+    answered = answer >= 0
+    row = np.flatnonzero(answered)
+    who, which = _as_text(columns["expert"]), _as_text(columns["item"])
+    experts = who.unique().drop_null()
+    expert, item = _positions(who, experts)[row], _positions(which, ids)[row]
+    _refuse_unknown(expert, item, row, which)
+    _refuse_repeated(expert, item, experts, ids)
+    has_label = with_label and "label" in columns
+    return AnswerTable(
         experts=tuple(experts.to_pylist()),
-        expert=_positions(expert_text, experts),
-        item=_find_items(item_text, items),
-        answer=_to_classes(arrow[names["answer"]], classes, n_roles, names["answer"]),
-        label=_to_classes(arrow[names["label"]], classes, n_roles, names["label"]) if "label" in names else None,
+        expert=expert,
+        item=item,
+        answer=answer[row],
+        label=_to_classes(columns["label"], classes, n_roles, "label", answered)[row] if has_label else None,
     )
-    _refuse_duplicates(read, items)
-    return read
 
 
-def _to_arrow(table: Any) -> pa.Table:
-    if isinstance(table, (str, PathLike)):
-        path = Path(table)
-        return pa.parquet.read_table(path) if path.suffix in (".parquet", ".pq") else pa.csv.read_csv(path)
-    if isinstance(table, pa.Table):
-        return table
-    if isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__"):
-        return pa.table(table)
-    return pa.Table.from_pandas(table, preserve_index=False)
+def _to_arrow(table: Any, named_classes: bool) -> pa.Table:
+    try:
+        if isinstance(table, (str, PathLike)):
+            path = Path(table)
+            is_parquet = path.suffix.lower() in (".parquet", ".pq")
+            return pa.parquet.read_table(path) if is_parquet else _read_csv(path, named_classes)
+        if isinstance(table, Mapping):
+            return pa.table({str(name): _as_column(table[name]) for name in table})
+        try:
+            return pa.table(table)
+        except pa.ArrowException:  # a data frame with ids of several kinds in one column
+            return pa.table({str(name): _as_column(table[name]) for name in table.columns})
+    except (TypeError, ValueError, AttributeError, pa.ArrowException) as error:
+        raise ShapeError(
+            "The table of answers cannot be read.",
+            f"Reading {type(table).__name__} said: {' '.join(str(error).split())}",
+            "Give a data frame, a pyarrow table, {column: values} of equal lengths, or the path of a CSV or parquet.",
+        ) from error
+
+
+def _read_csv(path: Path, named_classes: bool) -> pa.Table:
+    # left to guess, a reader turns the ids 007 and 1e5 into the numbers 7 and 100000, and the class True into true
+    ids = {"expert", "item", *CROWD_KIT.values()} - {"label"}
+    text = ids | {"answer", "label"} if named_classes else ids
+    kinds = pa.csv.ConvertOptions(column_types=dict.fromkeys(text, pa.large_string()))
+    return pa.csv.read_csv(path, convert_options=kinds)
+
+
+def _as_column(values: Any) -> pa.Array:
+    if isinstance(values, pa.ChunkedArray):
+        return values.combine_chunks()
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    try:
+        return pa.array(values, from_pandas=True)
+    except pa.ArrowException:  # several kinds in one column
+        is_none = [one is None or one != one for one in values]
+        return pa.array([None if none else str(one) for one, none in zip(values, is_none, strict=True)])
+
+
+def _item_ids(items: Sequence[Any]) -> pa.Array:
+    ids = _as_text(_blank_to_null(_as_column(items)))
+    seen = ids.value_counts()
+    if len(seen) < len(ids):
+        often = int(seen.field("counts").to_numpy().argmax())
+        raise ShapeError(
+            "'items' must give each case an id of its own.",
+            f"{seen[often]['values'].as_py()!r} stands there {seen[often]['counts']} times.",
+            "Make the ids unique; they are compared as text.",
+        )
+    return ids
 
 
 def _column_names(arrow: pa.Table) -> dict[str, str]:
-    have = set(arrow.column_names)
+    have = {name for name in arrow.column_names if arrow.column_names.count(name) == 1}
     if {"expert", "item", "answer"} <= have:
-        return {name: name for name in ("expert", "item", "answer", "label") if name in have}
+        return {name: column for name, column in NATIVE.items() if column in have}
     if set(CROWD_KIT.values()) <= have:
         return CROWD_KIT
     missing = sorted({"expert", "item", "answer"} - have)
@@ -89,80 +148,93 @@ def _column_names(arrow: pa.Table) -> dict[str, str]:
     )
 
 
-def _blank_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
-    if pa.types.is_floating(column.type):
-        return pc.if_else(pc.is_nan(column), None, column)
-    return column
-
-
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _blank_to_null(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type) and pc.all(pc.equal(pc.floor(column), column)).as_py():
-        column = column.cast(pa.int64())  # integers that had gaps
-    return column.cast(pa.large_string()).combine_chunks()
+    if _is_text(column.type):
+        column = column.cast(pa.large_string())
+        return pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
+    return pc.if_else(pc.is_nan(column), None, column) if pa.types.is_floating(column.type) else column
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
+    return any(one(kind) for one in kinds)
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    if pa.types.is_floating(column.type):
+        with contextlib.suppress(pa.ArrowInvalid):
+            column = column.cast(pa.int64())  # integers that had gaps; 1e16 would not read as one
+    return column.cast(pa.large_string())
 
 
 def _positions(text: pa.Array, among: pa.Array) -> Int[np.ndarray, " row"]:
     """Position of each text in `among`, −1 where it is not there."""
-    found = pc.fill_null(pc.index_in(text, value_set=among), -1)
+    found = pc.fill_null(pc.index_in(text, value_set=among, skip_nulls=True), -1)
     return np.asarray(found, dtype=np.int64)
 
 
-def _find_items(text: pa.Array, items: Sequence[Any]) -> Int[np.ndarray, " row"]:
-    known = _as_text(pa.chunked_array([pa.array(np.asarray(items).tolist())]))
-    position = _positions(text, known)
-    if (position < 0).any():
-        rows = np.flatnonzero(position < 0)
-        raise UnknownItemError(
-            "The table of answers names items that no case carries.",
-            f"Row {rows[0]} asks for {text[rows[0]].as_py()!r}; {len(rows)} of {len(text)} rows.",
-            "Add these cases, or drop the rows; ids are compared as text.",
+def _to_classes(
+    column: pa.Array, classes: Sequence[str] | None, n_roles: int, name: str, where: np.ndarray | bool = True
+) -> Int[np.ndarray, " row"]:
+    """Class indices, −1 where there is none; checked only in the rows `where` says."""
+    if classes is not None:
+        position = _positions(_as_text(column), pa.array([str(one) for one in classes], pa.large_string()))
+        bad = (position < 0) & np.asarray(column.is_valid())
+        fix = "List every class in 'classes', in the order of the posterior's columns."
+    elif not _is_number(column.type):
+        position, bad = np.full(len(column), -1), np.asarray(column.is_valid())
+        fix = f"Give classes=[…], the {n_roles} class names in the order of the posterior's columns."
+    else:
+        number = column.cast(pa.float64(), safe=False).fill_null(-1).to_numpy()
+        bad = (number != np.floor(number)) | (number < -1) | (number >= n_roles)
+        position = np.where(bad, -1, number).astype(np.int64)
+        fix = f"Classes run from 0 to {n_roles - 1}; for names give classes=[…], for no answer leave the cell empty."
+    bad = (bad | (position >= n_roles)) & where
+    if bad.any():
+        rows = np.flatnonzero(bad)
+        raise LabelError(
+            f"'{name}' holds what is no class.",
+            f"Row {rows[0]} of the table holds {column[rows[0]].as_py()!r}; {len(rows)} of {len(bad)} rows.",
+            fix,
+            column=name,
             rows=rows.tolist(),
         )
     return position
 
 
-def _to_classes(
-    column: pa.ChunkedArray, classes: Sequence[str] | None, n_roles: int, name: str
-) -> Int[np.ndarray, " row"]:
-    if classes is not None:
-        text = _as_text(column)
-        position = _positions(text, pa.array([str(one) for one in classes], pa.large_string()))
-        if (position < 0).any():
-            rows = np.flatnonzero(position < 0)
-            raise LabelError(
-                f"Column '{name}' holds classes that 'classes' does not name.",
-                f"Row {rows[0]} holds {text[rows[0]].as_py()!r}; classes are {list(classes)[:8]}.",
-                "List every class, in the order of the posterior's columns.",
-                rows=rows.tolist(),
-            )
-        return position
-    if pa.types.is_floating(column.type) and pc.all(pc.equal(pc.floor(column), column)).as_py():
-        column = column.cast(pa.int64())
-    if not pa.types.is_integer(column.type):
-        raise LabelError(
-            f"Column '{name}' does not hold integers.",
-            f"Its type is {column.type}, its first value {column[0].as_py()!r}.",
-            f"Give classes=[…], the {n_roles} class names in the order of the posterior's columns.",
-            column=name,
+def _refuse_unknown(expert: np.ndarray, item: np.ndarray, row: np.ndarray, which: pa.Array) -> None:
+    nobody, nothing = row[expert < 0], row[item < 0]
+    if len(nobody):
+        raise UnknownExpertError(
+            "The table of answers holds answers of nobody.",
+            f"Row {nobody[0]} has an answer but no expert; {len(nobody)} of {len(row)} answers.",
+            "Name the expert of each answer, or drop these rows.",
+            rows=nobody.tolist(),
         )
-    values = np.asarray(column.combine_chunks(), dtype=np.float64 if column.null_count else np.int64)
-    return np.where(np.isnan(values), -1, values).astype(np.int64) if column.null_count else values
+    if len(nothing):
+        raise UnknownItemError(
+            "The table of answers names items that no case carries.",
+            f"Row {nothing[0]} asks for {which[nothing[0]].as_py()!r}; {len(nothing)} of {len(row)} answers.",
+            "Add these cases, or drop the rows; ids are compared as text.",
+            rows=nothing.tolist(),
+        )
 
 
-def _refuse_duplicates(table: AnswerTable, items: Sequence[Any]) -> None:
-    key = table.expert * (len(items) + 1) + table.item
-    _, first, count = np.unique(key, return_index=True, return_counts=True)
+def _refuse_repeated(expert: np.ndarray, item: np.ndarray, experts: pa.Array, ids: pa.Array) -> None:
+    _, first, count = np.unique(expert * (len(ids) + 1) + item, return_index=True, return_counts=True)
     if (count > 1).any():
-        row = int(first[count > 1][0])
+        at = first[count > 1][0]
+        who, which = experts[expert[at]].as_py(), ids[item[at]].as_py()
         raise DuplicateAnswerError(
             "An expert answered an item twice in the table.",
-            f"Expert {table.experts[table.expert[row]]!r} on item {items[table.item[row]]!r}; "
-            f"{int((count > 1).sum())} such pairs.",
+            f"Expert {who!r} on item {which!r}; {int((count > 1).sum())} such pairs.",
             "Keep one answer for each expert and item, for example the last.",
-            expert=table.experts[table.expert[row]],
-            item=items[table.item[row]],
+            expert=who,
+            item=which,
         )

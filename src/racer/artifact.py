@@ -1,20 +1,26 @@
 """Saved methods: `method.json` beside one safetensors file.
 
 The JSON holds the format version, the method's name, its settings, and a digest over all of that and the tensors'
-bytes. Nothing in either file is code, and nothing is believed before the digest matches. The tensors' file carries its
-own digest in its name and the JSON is replaced last, in one step, so a crash leaves the old method or the new one.
+bytes. Nothing in either file is code, and nothing is believed before the digest matches and the JSON is, byte for
+byte, what racer would write. What is then read must still fit the types the method declares. The tensors' file carries
+its own digest in its name and the JSON is replaced last, in one step, so a crash leaves the old method or the new one.
 """
 
 import dataclasses
 import hashlib
 import json
 import os
-import tempfile
+import re
+import secrets
+import types
 import typing
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+import torch
+from jaxtyping import jaxtyped
 from safetensors.torch import load, save
 from torch import Tensor
 
@@ -25,6 +31,7 @@ __all__ = ["FORMAT", "VERSION", "StoredMethod", "read_method", "restore_method",
 FORMAT = "racer-method"
 VERSION = 1
 MANIFEST = "method.json"
+STATE_NAME = re.compile(r"state-[0-9a-f]{16}\.safetensors")
 
 Method = TypeVar("Method")
 
@@ -43,22 +50,26 @@ def write_method(method: Any, folder: str | PathLike[str]) -> None:
     """Write a method's settings and state."""
     folder = Path(folder)
     state = getattr(method, "state", None)
-    settings = {
-        field.name: _plain(getattr(method, field.name)) for field in dataclasses.fields(method) if field.name != "state"
+    blob = b"" if state is None else save(_tensors(state))
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "method": method.name,
+        "settings": {one.name: _plain(getattr(method, one.name)) for one in _settings(type(method))},
+        "state": None if state is None else f"state-{hashlib.sha256(blob).hexdigest()[:16]}.safetensors",
     }
-    blob = (
-        b"" if state is None else save({f.name: getattr(state, f.name).contiguous() for f in dataclasses.fields(state)})
-    )
-    manifest: dict[str, Any] = {"format": FORMAT, "version": VERSION, "method": method.name, "settings": settings}
-    manifest["state"] = None if state is None else f"state-{hashlib.sha256(blob).hexdigest()[:16]}.safetensors"
     manifest["digest"] = _digest(manifest, blob)
+    text = _encode(manifest)
+    _refuse_unreadable(
+        StoredMethod(folder, method.name, json.loads(text)["settings"], load(blob) if blob else None), method
+    )
     folder.mkdir(parents=True, exist_ok=True)
     if manifest["state"]:
         _replace(folder / manifest["state"], blob)
-    _replace(folder / MANIFEST, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
-    for old in folder.glob("state-*.safetensors"):
-        if old.name != manifest["state"]:
-            old.unlink()
+    _replace(folder / MANIFEST, text)
+    for old in folder.iterdir():
+        if STATE_NAME.fullmatch(old.name) and old.name != manifest["state"]:
+            old.unlink(missing_ok=True)
 
 
 def read_method(folder: str | PathLike[str]) -> StoredMethod:
@@ -67,16 +78,14 @@ def read_method(folder: str | PathLike[str]) -> StoredMethod:
     manifest = _read_manifest(folder / MANIFEST)
     blob = b""
     if manifest["state"] is not None:
-        # only a plain name beside the manifest: an edited one must not lead elsewhere
-        name = Path(str(manifest["state"])).name
         try:
-            blob = (folder / name).read_bytes()
+            blob = (folder / manifest["state"]).read_bytes()
         except OSError as error:
-            raise _bad(folder, f"its tensors '{name}' cannot be read: {error.strerror}") from error
+            raise _bad(folder, f"its tensors '{manifest['state']}' cannot be read: {error.strerror}") from error
     if manifest["digest"] != _digest(manifest, blob):
         raise _bad(folder, "its digest does not match: it was truncated, edited or mixed with another")
     try:
-        tensors = load(blob) if blob else None
+        tensors = None if manifest["state"] is None else load(blob)
     except Exception as error:
         raise _bad(folder, f"its tensors are not safetensors: {error}") from error
     return StoredMethod(folder=folder, name=manifest["method"], settings=manifest["settings"], tensors=tensors)
@@ -84,40 +93,90 @@ def read_method(folder: str | PathLike[str]) -> StoredMethod:
 
 def restore_method(stored: StoredMethod, cls: type[Method]) -> Method:
     """The method as it was saved."""
-    hints = typing.get_type_hints(cls)
     try:
-        settings = {name: _unplain(value, hints[name]) for name, value in stored.settings.items()}
+        hints = typing.get_type_hints(cls)
+        unknown = stored.settings.keys() - {one.name for one in _settings(cls)}
+        if unknown:
+            raise TypeError(f"it has no setting {', '.join(sorted(unknown))}")
+        settings = {name: _unplain(value, hints[name], name) for name, value in stored.settings.items()}
         if stored.tensors is not None:
-            (state,) = [one for one in typing.get_args(hints["state"]) if one is not type(None)]
-            settings["state"] = state(**stored.tensors)
+            if "state" not in hints:
+                raise TypeError("it keeps no tensors")
+            (kind,) = [one for one in typing.get_args(hints["state"]) if one is not types.NoneType]
+            settings["state"] = _to_state(stored.tensors, kind)
         return cls(**settings)
-    except (KeyError, TypeError, ValueError, RacerError) as error:
-        raise _bad(stored.folder, f"'{stored.name}' does not take what it holds: {error}") from error
+    except Exception as error:
+        why = f"{error.what} {error.values}" if isinstance(error, RacerError) else str(error)
+        raise _bad(stored.folder, f"'{stored.name}' does not take what it holds: {why}") from error
+
+
+def _refuse_unreadable(stored: StoredMethod, method: Any) -> None:
+    try:
+        restore_method(stored, type(method))
+    except ArtifactError as error:
+        raise ArtifactError(
+            "This method would not load again, so it was not saved.",
+            error.values,
+            "Give its settings and its state the types and shapes that the class declares.",
+            method=method.name,
+        ) from error
+
+
+def _settings(cls: Any) -> list[Any]:
+    return [one for one in dataclasses.fields(cls) if one.name != "state"]
+
+
+def _tensors(state: Any) -> dict[str, Tensor]:
+    # copies: safetensors refuses tensors that share memory
+    values = {one.name: getattr(state, one.name) for one in dataclasses.fields(state)}
+    return {name: one.detach().cpu().clone(memory_format=torch.contiguous_format) for name, one in values.items()}
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        manifest = json.loads(content)
     except OSError as error:
         raise _bad(path.parent, f"'{path.name}' cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _bad(path.parent, f"'{path.name}' is not JSON: {error}") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise _bad(path.parent, f"'{path.name}' does not say it is a {FORMAT}")
     if manifest.get("version") != VERSION:
-        raise _bad(path.parent, f"its format version is {manifest.get('version')!r}, this racer reads {VERSION}")
-    if {"method", "settings", "state", "digest"} - manifest.keys() or not isinstance(manifest["settings"], dict):
+        raise _bad(
+            path.parent,
+            f"the format version is {manifest.get('version')!r}, this racer reads {VERSION}",
+            "Load it with the racer that saved it, or update this one; nothing was loaded.",
+        )
+    if {"method", "settings", "state", "digest"} - manifest.keys():
         raise _bad(path.parent, f"'{path.name}' lacks parts of a {FORMAT}")
+    if not isinstance(manifest["method"], str) or not isinstance(manifest["settings"], dict):
+        raise _bad(path.parent, f"'{path.name}' does not name a method and its settings")
+    # only a plain name beside the manifest: an edited one must not lead elsewhere
+    if manifest["state"] is not None and not STATE_NAME.fullmatch(str(manifest["state"])):
+        raise _bad(path.parent, f"'{path.name}' names tensors {manifest['state']!r}, which racer never writes")
+    try:
+        is_ours = content == _encode(manifest)
+    except (ValueError, RecursionError):  # half a surrogate pair cannot be written
+        is_ours = False
+    if not is_ours:
+        raise _bad(path.parent, f"'{path.name}' was edited or cut: racer writes it in one way only")
     return manifest
 
 
-def _bad(folder: Path, why: str) -> ArtifactError:
+def _bad(
+    folder: Path, why: str, fix: str = "Save it again with method.save(folder); nothing was loaded."
+) -> ArtifactError:
     return ArtifactError(
         "This is not a method that racer saved whole.",
-        f"In '{folder}', {why}.",
-        "Save it again with method.save(folder); nothing was loaded.",
+        f"In '{folder}', {' '.join(why.split())}".rstrip(".") + ".",
+        fix,
         folder=str(folder),
     )
+
+
+def _encode(manifest: dict[str, Any]) -> bytes:
+    return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _digest(manifest: dict[str, Any], blob: bytes) -> str:
@@ -127,23 +186,59 @@ def _digest(manifest: dict[str, Any], blob: bytes) -> str:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    # not tempfile: its files can be read by their owner alone, and a service may run as somebody else
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
 def _plain(value: Any) -> Any:
-    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
+    """A setting as JSON has it."""
+    if dataclasses.is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
-def _unplain(value: Any, hint: Any) -> Any:
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        return hint(**value)
-    return value
+def _unplain(value: Any, hint: Any, name: str) -> Any:
+    """A setting as the method declares it; JSON alone would take 2.5 for a number of neighbours."""
+    options = typing.get_args(hint)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        for one in options:
+            try:
+                return _unplain(value, one, name)
+            except TypeError:
+                continue
+    elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        hints, build = typing.get_type_hints(hint), typing.cast(Any, hint)
+        return build(**{key: _unplain(one, hints[key], f"{name}.{key}") for key, one in value.items()})
+    elif typing.get_origin(hint) is tuple and isinstance(value, list):
+        each = options[:1] * len(value) if options[1:] == (...,) else options
+        return tuple(_unplain(one, kind, name) for one, kind in zip(value, each, strict=True))
+    elif typing.get_origin(hint) is typing.Literal:
+        if value in options:
+            return value
+    elif hint is float:
+        if type(value) in (int, float):
+            return value
+    elif hint is typing.Any or type(value) in (hint, typing.get_origin(hint)):
+        return value
+    raise TypeError(f"setting '{name}' is {value!r}")
+
+
+def _to_state(tensors: dict[str, Tensor], kind: Any) -> Any:
+    """The state, if its tensors have the shapes it declares; axes of one name have one length."""
+    hints = typing.get_type_hints(kind)
+    with jaxtyped("context"):
+        for name, tensor in tensors.items():
+            if not isinstance(tensor, hints[name]):
+                raise TypeError(f"tensor '{name}' is {tensor.dtype} of shape {tuple(tensor.shape)}")
+    return kind(**tensors)

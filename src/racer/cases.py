@@ -1,11 +1,6 @@
-"""Cases: inputs as a frozen classifier sees them, and the state of each candidate role.
+"""Cases: inputs as a frozen classifier sees them.
 
-Source   the paper, "Role-relative information" and "Two competence estimators".
-Symbols  z embedding · p_ω(y|x) posterior · R_ω(y;x) rank · margin_ω(y;x) margin · H entropy
-
-    R_ω(y;x)      = 1 + Σ_k 1[p_k > p_y]                (strict, so tied roles share the better rank)
-    margin_ω(y;x) = p_y − max_{k≠y} p_k
-    H             = −Σ_k p_k log p_k                    (0 log 0 = 0)
+Symbols  z embedding · p_ω(y|x) posterior · p_max confidence
 """
 
 import math
@@ -28,25 +23,12 @@ from racer.errors import (
     TooFewRolesError,
     ZeroEmbeddingError,
 )
+from racer.role_state import RoleState, role_state
 
-__all__ = ["Cases", "RoleState"]
+__all__ = ["Cases"]
 
 POSTERIOR_TOLERANCE = 1e-3
 """How far a row of the posterior may sum from one: half-precision softmax outputs are ordinary."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class RoleState:
-    """What the classifier says about each candidate role of each case.
-
-    Every field but `entropy` is relative to the role, so renaming the classes only moves entries along the role axis.
-    """
-
-    posterior: Float[Tensor, "item role"]
-    rank: Float[Tensor, "item role"]
-    margin: Float[Tensor, "item role"]
-    entropy: Float[Tensor, " item"]
 
 
 @final
@@ -55,7 +37,7 @@ class Cases:
     """Inputs as the classifier sees them: one embedding and one posterior a row.
 
     NumPy arrays, torch tensors and nested lists are taken; float16 is widened to float32, float64 stays float64.
-    The values are checked once, here.
+    The values are checked once, here, and memory is shared where it can be: write to the arrays no more.
 
     >>> cases = Cases([[3.0, 4.0], [0.0, 2.0]], [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]])
     >>> len(cases), cases.n_roles
@@ -94,6 +76,12 @@ class Cases:
         >>> len(Cases.concatenate([cases, cases]))
         2
         """
+        if not parts:
+            raise ShapeError(
+                "Nothing to concatenate.",
+                "Got no cases, so neither features nor roles are known.",
+                "Give at least one; Cases.empty(n_features, n_roles) holds none.",
+            )
         if len(parts) == 1:
             return parts[0]
         for part in parts[1:]:
@@ -114,10 +102,15 @@ class Cases:
         >>> len(Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.5, 0.5]])[1:])
         1
         """
-        if isinstance(rows, int):
-            rows = slice(rows, rows + 1) if rows != -1 else slice(rows, None)
+        if isinstance(rows, (int, np.integer)):
+            at = int(rows) + len(self) * (rows < 0)
+            if not 0 <= at < len(self):
+                raise IndexError(f"case {rows} of {len(self)}")  # also what ends a for loop
+            rows = slice(at, at + 1)
         elif not isinstance(rows, slice):
-            rows = torch.as_tensor(rows, device=self.embedding.device)
+            rows = _to_rows(rows).to(self.embedding.device)
+        elif rows.step is not None and rows.step < 0:
+            rows = torch.tensor(range(*rows.indices(len(self))), dtype=torch.int64, device=self.embedding.device)
         some = unchecked_cases(self.embedding[rows], self.posterior[rows])
         if isinstance(rows, slice) and "direction" in self.__dict__:
             some.__dict__["direction"] = self.direction[rows]
@@ -158,14 +151,7 @@ class Cases:
     @cached_property
     def role_state(self) -> RoleState:
         """Posterior, rank, margin and entropy of every role."""
-        p = self.posterior.contiguous()
-        ascending = p.sort(-1).values
-        # number of roles strictly above = K − number at or below
-        rank = 1.0 + p.shape[-1] - torch.searchsorted(ascending, p, right=True).to(p)
-        first, second = ascending[:, -1:], ascending[:, -2:-1]
-        margin = p - torch.where(p == first, second, first)
-        entropy = -torch.special.xlogy(p, p).sum(-1)
-        return RoleState(posterior=p, rank=rank, margin=margin, entropy=entropy)
+        return role_state(self.posterior)
 
     def require_same_space(self, other: "Cases", name: str) -> None:
         """Refuse cases of another classifier: another width, another number of roles, another floating type."""
@@ -198,20 +184,63 @@ def unchecked_cases(embedding: Float[Tensor, "item feature"], posterior: Float[T
 
 def to_float(values: Any, name: str) -> Tensor:
     """A floating tensor of at least 32 bits, sharing memory and gradients where it can."""
-    try:
-        if isinstance(values, np.ndarray) and not values.flags.writeable:
-            values = values.copy()  # torch warns about sharing read-only memory
-        tensor = torch.as_tensor(values)
-    except (TypeError, ValueError) as error:
+    tensor = to_tensor(values, name)
+    if tensor.is_complex():
         raise ShapeError(
-            f"'{name}' is not a rectangular array of numbers.",
-            f"Reading it said: {error}",
-            "Give every row the same number of numbers.",
+            f"'{name}' must hold real numbers.",
+            f"Got {tensor.dtype}.",
+            "Give the real part, or both parts as features of their own.",
             name=name,
-        ) from error
+        )
     if not tensor.is_floating_point() or tensor.dtype in (torch.float16, torch.bfloat16):
         tensor = tensor.to(torch.float32)
     return tensor
+
+
+def to_tensor(values: Any, name: str) -> Tensor:
+    """A tensor from whatever holds numbers: array, tensor, data frame, nested lists, a list of rows."""
+    try:
+        if isinstance(values, Tensor):
+            return values
+        is_list = isinstance(values, (list, tuple))
+        if is_list and any(isinstance(row, Tensor) for row in values):
+            return torch.stack([torch.as_tensor(row) for row in values])
+        if is_list and not any(isinstance(row, np.ndarray) for row in values):
+            return torch.as_tensor(values)
+        return torch.from_numpy(_for_torch(values))
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise ShapeError(
+            f"'{name}' is not a rectangular array of numbers.",
+            f"Reading it said: {' '.join(str(error).split())}",
+            "Give numbers only, as many in each row.",
+            name=name,
+        ) from error
+
+
+def _for_torch(values: Any) -> np.ndarray:
+    """The same numbers in memory that torch can share; a copy where it cannot."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError("it is a masked array; fill it first, answers with -1")
+    array = np.asarray(values)
+    if array.dtype == object:
+        array = np.asarray(array.tolist())
+    if array.dtype == np.longdouble:
+        array = array.astype(np.float64)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.flags.writeable and min(array.strides, default=0) >= 0 else array.copy()
+
+
+def _to_rows(rows: Any) -> Tensor:
+    """A mask, or indices as int64: torch takes uint8 for a mask and has no empty list of integers."""
+    index = to_tensor(rows, "rows")
+    index = index if index.ndim else index[None]
+    if index.ndim > 1 or (len(index) and (index.is_floating_point() or index.is_complex())):
+        raise ShapeError(
+            "Cases are picked by a slice, a mask or a list of indices.",
+            f"Got {index.dtype} of shape {tuple(index.shape)}.",
+            "Give integers or booleans in one dimension.",
+        )
+    return index if index.dtype == torch.bool else index.to(torch.int64)
 
 
 def _check(embedding: Tensor, posterior: Tensor) -> None:
@@ -275,7 +304,7 @@ def _check(embedding: Tensor, posterior: Tensor) -> None:
             PosteriorError,
             "Rows of 'posterior' must sum to 1.",
             lambda row: f"sums to {float(total[row]):.6g}",
-            "Apply a softmax to the logits, or divide each row by its sum.",
+            "Apply a softmax to the logits in float32, or divide each row by its sum.",
         )
 
 

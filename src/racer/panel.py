@@ -8,6 +8,7 @@ pooling: an expert's wrong answers role by role, then the right ones, each run d
 sparse product gives Σ K over wrong and over right answers as two blocks (role × query).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,11 +21,11 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from racer.answer_table import read_answers
-from racer.cases import Cases, unchecked_cases
-from racer.classes import NO_ANSWER, refuse_unlabelled, to_classes
+from racer.cases import Cases, to_tensor
+from racer.classes import NO_ANSWER, refuse_repeated, refuse_unlabelled, to_classes, to_positions
 from racer.context import Context
 from racer.errors import DuplicateExpertError, LabelError, ShapeError, UnknownExpertError
-from racer.growable import GrowableRows
+from racer.growable import Bank
 
 __all__ = ["Context", "Panel", "panel_of"]
 
@@ -58,7 +59,7 @@ class Panel:
     group: Int[Tensor, " answer"]
     item: Int[Tensor, " answer"]
     answer: Int[Tensor, " answer"]
-    _bank: tuple[GrowableRows, ...]
+    _bank: Bank
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class Panel:
                 rows=len(answers),
             )
         expert, item = (answers != NO_ANSWER).nonzero(as_tuple=True)
-        given = torch.as_tensor(label)
+        given = to_tensor(label, "label")
         if given.ndim == 2:
             truth = to_classes(given, cases.n_roles, "label", tuple(answers.shape))
             refuse_unlabelled(truth, answers)
@@ -107,13 +108,13 @@ class Panel:
         """
         labels = to_classes(label, cases.n_roles, "label", (len(cases),))
         answers = to_classes(answer, cases.n_roles, "answer", (None,))
-        who, which = (
-            to_classes(one, limit, name, (len(answers),))
-            for one, limit, name in ((expert, len(experts), "expert"), (item, len(cases), "item"))
-        )
+        who = to_positions(expert, len(experts), "expert", len(answers))
+        which = to_positions(item, len(cases), "item", len(answers))
+        refuse_unlabelled(labels[which], answers, which)
         keep = answers != NO_ANSWER
-        refuse_unlabelled(labels[which[keep]], answers[keep][None])
-        return _index(tuple(str(one) for one in experts), cases, labels, who[keep], which[keep], answers[keep])
+        who, which, answers = who[keep], which[keep], answers[keep]
+        refuse_repeated(who, which, len(cases))
+        return _index(tuple(str(one) for one in experts), cases, labels, who, which, answers)
 
     @classmethod
     def from_contexts(cls, contexts: Mapping[str, Context]) -> "Panel":
@@ -177,22 +178,25 @@ class Panel:
                 f"Got {len(items)} ids for {len(cases)} cases.",
                 "Give the ids in the order of the cases.",
             )
-        read = read_answers(table, items, classes, cases.n_roles)
+        read = read_answers(table, items, classes, cases.n_roles, with_label=label is None)
         if label is None and read.label is None:
             raise LabelError(
                 "The truth is missing.",
                 "The table has no truth column beside the answers and 'label' was not given.",
                 "Give label=…, one class per case.",
             )
-        expert, item, answer = (torch.tensor(one) for one in (read.expert, read.item, read.answer))
-        answer = to_classes(answer, cases.n_roles, "answer", (None,))
+        expert, item, answer = (torch.from_numpy(one) for one in (read.expert, read.item, read.answer))
         if label is not None:
             labels = to_classes(label, cases.n_roles, "label", (len(cases),))
+            refuse_unlabelled(labels[item], answer, item)
         else:
-            truth = to_classes(torch.tensor(read.label), cases.n_roles, "label", (None,))
+            truth = torch.from_numpy(read.label)
+            refuse_unlabelled(truth, answer, item)
             cases, labels, item = _one_label_a_row(cases, truth, item)
-        refuse_unlabelled(labels[item], answer[None])
         return _index(read.experts, cases, labels, expert, item, answer)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _panel, (self.experts, self.group, self.item, self.answer, self._bank)
 
     def __repr__(self) -> str:
         n = (len(self), self.n_answers, len(self.label), self.n_roles)
@@ -215,9 +219,10 @@ class Panel:
     def position(self, expert: str) -> int:
         """Row of an expert."""
         if expert not in self._position:
+            some = ", ".join(map(repr, self.experts[:3])) + ", …" * (len(self) > 3)
             raise UnknownExpertError(
                 f"No answers from expert {expert!r}.",
-                f"The panel holds {len(self)} experts ({', '.join(map(repr, self.experts[:3]))}, …).",
+                f"The panel holds {len(self)} experts ({some or 'none'}).",
                 "Check the id, or append that expert's answers first.",
                 expert=expert,
                 known=self.experts,
@@ -232,19 +237,17 @@ class Panel:
     @property
     def n_roles(self) -> int:
         """Number of candidate roles, K in the paper."""
-        return self._bank[1].rows.shape[1]
+        return self._bank.posterior.rows.shape[1]
 
     @cached_property
     def cases(self) -> Cases:
         """The bank."""
-        cases = unchecked_cases(self._bank[0].rows, self._bank[1].rows)
-        cases.__dict__["direction"] = self._bank[2].rows
-        return cases
+        return self._bank.cases()
 
     @property
     def label(self) -> Int[Tensor, " item"]:
         """The true class of each case of the bank."""
-        return self._bank[3].rows
+        return self._bank.label.rows
 
     @property
     def expert(self) -> Int[Tensor, " answer"]:
@@ -271,6 +274,11 @@ class Panel:
     def count(self) -> Int[Tensor, "expert role"]:
         """N_{e,y}: answers of each expert on cases of each role."""
         return self.offset.diff().view(len(self), 2, self.n_roles).sum(1)
+
+    @cached_property
+    def supports_every_role(self) -> bool:
+        """Whether every expert has answered in every role."""
+        return bool((self.count > 0).all())
 
     @cached_property
     def n_right(self) -> Int[Tensor, "expert role"]:
@@ -323,7 +331,7 @@ class Panel:
         """This panel and then another; this one stays as it was.
 
         Experts are matched by id. When `more` was built over this panel's own `cases`, the bank is shared; otherwise
-        its cases are added. Existing answers are neither sorted nor embedded again.
+        its cases are added. Existing answers are neither sorted nor embedded again; one given twice is refused.
 
         >>> cases = Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]])
         >>> panel = Panel(cases, [0, 1], [[0, 0]], experts=["ada"])
@@ -335,12 +343,11 @@ class Panel:
         ids = tuple(dict.fromkeys((*self.experts, *more.experts)))
         row = {expert: at for at, expert in enumerate(ids)}
         expert = torch.tensor([row[one] for one in more.experts], dtype=torch.int64)[more.expert]
-        shared = more._bank[0].rows.data_ptr() == self._bank[0].rows.data_ptr() and len(more.cases) <= len(self.cases)
-        shared = shared and torch.equal(more.label, self.label[: len(more.label)])
         bank, start = self._bank, 0
-        if not shared:
-            start = len(self.cases)
-            bank = tuple(ours.append(theirs.rows.to(ours.rows)) for ours, theirs in zip(bank, more._bank, strict=True))
+        if self._bank.starts_with(more._bank):
+            self._refuse_known(expert, more.item)
+        else:
+            bank, start = self._bank.append(more._bank), len(self._bank)
         group = (expert * 2 + more.right) * self.n_roles + more.role
         order = group.argsort(stable=True)
         at = torch.searchsorted(self.group, group[order], right=True).numpy()
@@ -351,6 +358,15 @@ class Panel:
         return _panel(
             ids, merge(self.group, group), merge(self.item, more.item + start), merge(self.answer, more.answer), bank
         )
+
+    def _refuse_known(self, expert: Tensor, item: Tensor) -> None:
+        """Refuse answers that this panel holds already; only the answers of the experts in question are looked at."""
+        who = torch.unique(expert)
+        first, last = torch.searchsorted(self.group, torch.stack([who, who + 1]) * 2 * self.n_roles)
+        n = last - first
+        mine = torch.arange(int(n.sum())) + (first - n.cumsum(0) + n).repeat_interleave(n)
+        both = torch.cat([self.item[mine], item])
+        refuse_repeated(torch.cat([who.repeat_interleave(n), expert]), both, len(self._bank))
 
 
 def panel_of(evidence: Context | Panel) -> Panel:
@@ -373,25 +389,20 @@ def _one_label_a_row(cases: Cases, truth: Tensor, item: Tensor) -> tuple[Cases, 
 def _index(
     experts: tuple[str, ...], cases: Cases, label: Tensor, expert: Tensor, item: Tensor, answer: Tensor
 ) -> Panel:
-    seen: set[str] = set()
-    for one in experts:
-        if one in seen:
-            raise DuplicateExpertError(
-                "An expert id stands twice in the panel.",
-                f"{one!r}, among {len(experts)} experts.",
-                "Give each expert one row; append() adds answers to an expert already there.",
-                expert=one,
-            )
-        seen.add(one)
+    if len(set(experts)) < len(experts):
+        twice = next(one for one, n in Counter(experts).items() if n > 1)
+        raise DuplicateExpertError(
+            "An expert id stands twice in the panel.",
+            f"{twice!r}, among {len(experts)} experts.",
+            "Give each expert one row; append() adds answers to an expert already there.",
+            expert=twice,
+        )
     group = (expert * 2 + (answer == label[item])) * cases.n_roles + label[item]
     order = group.argsort(stable=True)
-    bank = tuple(GrowableRows(rows) for rows in (cases.embedding, cases.posterior, cases.direction, label))
-    return _panel(experts, group[order], item[order], answer[order], bank)
+    return _panel(experts, group[order], item[order], answer[order], Bank.of(cases, label))
 
 
-def _panel(
-    experts: tuple[str, ...], group: Tensor, item: Tensor, answer: Tensor, bank: tuple[GrowableRows, ...]
-) -> Panel:
+def _panel(experts: tuple[str, ...], group: Tensor, item: Tensor, answer: Tensor, bank: Bank) -> Panel:
     panel = object.__new__(Panel)
     panel.__dict__.update(experts=experts, group=group, item=item, answer=answer, _bank=bank)
     return panel

@@ -97,7 +97,7 @@ class AbstractCompetence(AbstractMethod):
         parts = [queries.posterior.new_empty(len(panel), 0)]
         for part in _chunks(queries, panel):
             some = queries[part]
-            pairs = RolePairs.likely(some.posterior, negligible)
+            pairs = RolePairs.likely(some.role_state, negligible)
             parts.append(pairs.expect(self.role_competence(some, panel, pairs), some.posterior, otherwise))
         return _as_asked(torch.cat(parts, 1), evidence)
 

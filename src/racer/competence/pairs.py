@@ -7,13 +7,19 @@ then errs by at most the mass left out, since Γ is in [0, 1].
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from racer.errors import SettingError
+from racer.role_state import RoleState
 
 __all__ = ["RolePairs"]
+
+
+WORTH_SKIPPING = 0.7
+"""Picking pairs out of a grid costs more than it saves when more than this share stays."""
 
 
 @final
@@ -21,7 +27,8 @@ __all__ = ["RolePairs"]
 class RolePairs:
     """Pairs in role-major order. Estimators that compute whole grids hand them to `take`.
 
-    >>> RolePairs.likely(torch.tensor([[0.7, 0.25, 0.05]]), negligible=0.1).role
+    >>> from racer.role_state import role_state
+    >>> RolePairs.likely(role_state(torch.tensor([[0.7, 0.25, 0.05]])), negligible=0.1).role
     tensor([0, 1])
     """
 
@@ -37,7 +44,7 @@ class RolePairs:
         return cls(role=role, item=torch.arange(n_items).repeat(n_roles), n_roles=n_roles, n_items=n_items)
 
     @classmethod
-    def likely(cls, posterior: Float[Tensor, "item role"], negligible: float) -> "RolePairs":
+    def likely(cls, state: RoleState, negligible: float) -> "RolePairs":
         """All but the least likely roles, which together hold at most `negligible` of each posterior.
 
         Roles of equal posterior stay or go together, so renaming the classes changes nothing.
@@ -48,13 +55,17 @@ class RolePairs:
                 f"Got {negligible}.",
                 "Give a number from 0 (skip nothing) to below 1; 0.001 is usual with many roles.",
             )
-        n_items, n_roles = posterior.shape
+        n_items, n_roles = state.posterior.shape
         if negligible == 0:
             return cls.grid(n_roles, n_items)
-        ascending = posterior.sort(-1).values
-        last_equal = torch.searchsorted(ascending, posterior.contiguous(), right=True) - 1
-        at_or_below = ascending.cumsum(-1).gather(-1, last_equal)
-        role, item = (at_or_below > negligible).T.nonzero(as_tuple=True)
+        p, rank = state.posterior, state.rank
+        at_or_below = torch.from_numpy(np.sort(p.numpy(force=True), axis=-1).cumsum(-1)).gather(
+            -1, n_roles - rank.long()
+        )
+        keep = at_or_below > negligible
+        if keep.double().mean() > WORTH_SKIPPING:
+            return cls.grid(n_roles, n_items)
+        role, item = keep.T.nonzero(as_tuple=True)
         return cls(role=role, item=item, n_roles=n_roles, n_items=n_items)
 
     @property
@@ -62,10 +73,13 @@ class RolePairs:
         """Whether nothing is left out."""
         return len(self.role) == self.n_roles * self.n_items
 
-    def take(self, grid: Float[Tensor, "expert role item"]) -> Float[Tensor, "expert pair"]:
+    def take(self, grid: Float[Tensor, "*lead role item"]) -> Float[Tensor, "*lead pair"]:
         """The asked-for entries of a whole grid."""
-        flat = grid.reshape(grid.shape[0], -1)
-        return flat if self.is_grid else flat.index_select(1, self.role * self.n_items + self.item)
+        flat = grid.flatten(-2)
+        if self.is_grid:
+            return flat
+        # four times as fast as index_select along the last axis
+        return flat.gather(-1, (self.role * self.n_items + self.item).expand(*flat.shape[:-1], -1))
 
     def expect(
         self,

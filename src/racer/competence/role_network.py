@@ -10,6 +10,7 @@ fitting, and `logit_at_pairs`, which multiplies what no expert changes (p, R, ma
 each block of hidden units in cache.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -17,19 +18,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from racer.cases import RoleState
 from racer.competence.pairs import RolePairs
 from racer.errors import ShapeError
 from racer.learning import seeded_linear
 from racer.pooling import KernelPool
+from racer.role_state import RoleState
 
 __all__ = ["N_FEATURES", "RoleNetwork", "SummaryNetwork", "summarise"]
 
 N_FEATURES = 8
-OF_EXPERT, OF_QUERY = [0, 2, 1, 7], [3, 4, 5, 6]
-"""Columns of u that differ between experts, in the order (ā, log S, log N, μ), and those that do not."""
-BLOCK = 1 << 18
-"""Hidden units held at once: 1 MB in float32."""
+EVIDENCE, LOG_COUNT, ACCURACY, OF_QUERY = [2, 0], 1, 7, [3, 4, 5, 6]
+"""Columns of u: log(1 + S) and ā; log(1 + N), of expert and role; μ, of the expert; and those of the query alone."""
+BLOCK = 1 << 20
+"""Hidden units held at once: 4 MB in float32."""
+Fill = Callable[[slice, Tensor], None]
+"""Writes the first layer of a block of experts."""
 
 
 def summarise(pool: KernelPool, state: RoleState) -> Float[Tensor, "expert role query feature"]:
@@ -97,25 +100,51 @@ class RoleNetwork:
 
     def logit_at_pairs(self, pool: KernelPool, state: RoleState, pairs: RolePairs) -> Float[Tensor, "expert pair"]:
         """g_θ at the pairs asked for."""
-        w1, w2 = self.w1.to(pool.mean), self.w2.to(pool.mean)[None]
-        shared = self._shared(state, pairs, w1)
-        of_expert = [
-            pairs.take(pool.mean),
-            pairs.take(pool.log_mass),
-            pool.count.to(pool.mean).log1p()[:, pairs.role],
-            pool.accuracy[:, None].expand(-1, len(pairs.role)),
-        ]
-        w_expert = w1[:, OF_EXPERT]
-        step = max(1, BLOCK // max(1, shared.numel()))
-        logits = []
-        for first in range(0, len(pool.accuracy), step):
-            u = torch.stack([one[first : first + step] for one in of_expert], 1)
-            n = len(u)
-            hidden = torch.baddbmm(shared.expand(n, -1, -1), w_expert.expand(n, -1, -1), u).relu_()
-            logits.append((w2 @ hidden)[:, 0])
-        return torch.cat(logits) + self.b2.to(pool.mean)
+        if torch.is_grad_enabled() and (pool.evidence.requires_grad or state.posterior.requires_grad):
+            return self.logit(pairs.take(summarise(pool, state).movedim(-1, 0)).movedim(0, -1))
+        like = pool.evidence
+        w1, w2 = self.w1.to(like), self.w2.to(like)[None]
+        of_query = self._of_query(state, pairs, w1)
+        fill = (self._on_grid if pairs.is_grid else self._on_some)(pool, pairs, of_query, w1)
+        step = min(len(like), max(1, BLOCK // max(1, of_query.numel())))
+        hidden = like.new_empty(step, *of_query.shape)
+        logits = like.new_empty(len(like), 1, len(pairs.role))
+        for first in range(0, len(like), step):
+            block = slice(first, min(first + step, len(like)))
+            units = hidden[: block.stop - first]
+            fill(block, units)
+            torch.matmul(w2, units.relu_(), out=logits[block])
+        return logits[:, 0].add_(self.b2.to(like))
 
-    def _shared(self, state: RoleState, pairs: RolePairs, w1: Tensor) -> Float[Tensor, "hidden pair"]:
-        role_by_item = torch.stack([state.posterior.T, state.rank.T, state.margin.T])
-        at_pairs = torch.cat([pairs.take(role_by_item), state.entropy[pairs.item][None]])
+    def _on_grid(self, pool: KernelPool, pairs: RolePairs, of_query: Tensor, w1: Tensor) -> Fill:
+        """What is known of each expert and role is spread over the queries while it is added."""
+        log_count = pool.count.to(w1).log1p()[:, None]
+        of_role = w1[:, LOG_COUNT, None] * log_count + (w1[:, ACCURACY] * pool.accuracy[:, None])[:, :, None]
+        shape = (-1, pairs.n_roles, pairs.n_items)
+        weight, evidence = w1[:, EVIDENCE], pool.evidence.flatten(2)
+
+        def fill(block: slice, units: Tensor) -> None:
+            torch.add(of_query.view(shape), of_role[block][..., None], out=units.view(len(units), *shape))
+            units.baddbmm_(weight.expand(len(units), -1, -1), evidence[block])
+
+        return fill
+
+    def _on_some(self, pool: KernelPool, pairs: RolePairs, of_query: Tensor, w1: Tensor) -> Fill:
+        """Everything of the expert is picked pair by pair, before the first layer makes it wide."""
+        log_count = pool.count.to(w1).log1p()
+        picked = log_count.gather(1, pairs.role.expand(len(log_count), -1))
+        accuracy = pool.accuracy[:, None].expand_as(picked)
+        of_expert = torch.cat([pairs.take(pool.evidence), torch.stack([picked, accuracy], 1)], 1)
+        weight = w1[:, [*EVIDENCE, LOG_COUNT, ACCURACY]]
+
+        def fill(block: slice, units: Tensor) -> None:
+            n = len(units)
+            torch.baddbmm(of_query.expand(n, -1, -1), weight.expand(n, -1, -1), of_expert[block], out=units)
+
+        return fill
+
+    def _of_query(self, state: RoleState, pairs: RolePairs, w1: Tensor) -> Float[Tensor, "hidden pair"]:
+        """The part of the first layer that no expert changes."""
+        grid = torch.stack([state.posterior.T, state.rank.T, state.margin.T])
+        at_pairs = torch.cat([pairs.take(grid), state.entropy[pairs.item][None]])
         return torch.addmm(self.b1.to(w1)[:, None], w1[:, OF_QUERY], at_pairs)

@@ -4,6 +4,8 @@
 `pool_queries`, `pool_neighbours`, `sum_groups`.
 """
 
+from racer.pooling.cosine import query_chunks as query_chunks
+from racer.pooling.cosine import similarity as similarity
 from racer.pooling.groups import sum_groups as sum_groups
 from racer.pooling.kernel import KernelPool as KernelPool
 from racer.pooling.kernel import check_temperature as check_temperature
@@ -13,8 +15,6 @@ from racer.pooling.prior import ContextPrior as ContextPrior
 from racer.pooling.reading import SameRole as SameRole
 from racer.pooling.reading import same_role_mean as same_role_mean
 from racer.pooling.reading import same_role_neighbours as same_role_neighbours
-from racer.pooling.similarity import query_chunks as query_chunks
-from racer.pooling.similarity import similarity as similarity
 
 __all__ = [
     "ContextPrior",

@@ -26,9 +26,9 @@ from torch import Tensor
 from racer.cases import Cases
 from racer.errors import SettingError
 from racer.panel import Panel
+from racer.pooling.cosine import query_chunks, similarity
 from racer.pooling.groups import max_groups, sum_groups
 from racer.pooling.prior import ContextPrior
-from racer.pooling.similarity import query_chunks, similarity
 
 __all__ = ["MASS_CAP", "KernelPool", "check_temperature", "needs_wide_similarity", "pool_mean", "pool_queries"]
 
@@ -41,10 +41,19 @@ MASS_CAP = 30.0
 class KernelPool:
     """What one block of queries sees of every expert in every role."""
 
-    mean: Float[Tensor, "expert role query"]
-    log_mass: Float[Tensor, "expert role query"]
+    evidence: Float[Tensor, "expert 2 role query"]
     count: Int[Tensor, "expert role"]
     accuracy: Float[Tensor, " expert"]
+
+    @property
+    def mean(self) -> Float[Tensor, "expert role query"]:
+        """ā."""
+        return self.evidence[:, 1]
+
+    @property
+    def log_mass(self) -> Float[Tensor, "expert role query"]:
+        """log(1 + S)."""
+        return self.evidence[:, 0]
 
 
 def needs_wide_similarity(temperature: float, dtype: torch.dtype) -> bool:
@@ -65,36 +74,61 @@ def pool_mean(
 
     `near`, the similarities, must be float64 where `needs_wide_similarity` says so; the result has `dtype`.
     """
-    within = needs_wide_similarity(temperature, dtype)
-    right, total, shift = _within(near, panel, temperature) if within else _shared(near, panel, temperature)
     accuracy = prior.context_accuracy(panel, dtype)
+    if prior.local == 0 and 1.0 / temperature <= MASS_CAP and not needs_wide_similarity(temperature, dtype):
+        evidence = _shared_without_prior(near, panel, temperature, accuracy)
+    else:
+        evidence = _general(near, panel, temperature, prior, accuracy)
+    return KernelPool(evidence=evidence.to(dtype), count=panel.count, accuracy=accuracy)
+
+
+def _shared_without_prior(near: Tensor, panel: Panel, temperature: float, accuracy: Tensor) -> Tensor:
+    """The usual case, in the memory of the sums themselves: wrong becomes log(1 + S), right becomes ā."""
+    sums = _shared_sums(near, panel, temperature)
+    if sums.requires_grad:
+        right, total = sums[:, 1], sums.sum(1)
+        mean = _fall_back(right / (total + (panel.count == 0)[:, :, None]), panel, accuracy)
+        return torch.stack([(total * math.exp(1.0 / temperature)).log1p(), mean], 1)
+    total, mean = sums.unbind(1)
+    total += mean
+    mean /= total
+    total.mul_(math.exp(1.0 / temperature)).log1p_()
+    if not panel.supports_every_role:
+        mean.copy_(_fall_back(mean, panel, accuracy))
+    return sums
+
+
+def _general(near: Tensor, panel: Panel, temperature: float, prior: ContextPrior, accuracy: Tensor) -> Tensor:
+    """Any temperature, any prior."""
     unsupported = (panel.count == 0)[:, :, None]
-    has_unsupported = bool(unsupported.any())
-    mean = right / (total + unsupported) if has_unsupported else right / total
+    shift: Tensor | float
+    if needs_wide_similarity(temperature, accuracy.dtype):
+        right, total, shift = _within(near, panel, temperature)
+    else:
+        sums, shift = _shared_sums(near, panel, temperature), 1.0 / temperature
+        right, total = sums[:, 1], sums.sum(1)
+    mean = right / (total + unsupported)
     if prior.local > 0:
-        # w = S / (α₀ + S) from log S, so that no S overflows
+        # w = Σ K / (α₀ + Σ K) from log Σ K, so that no sum overflows
         pull = torch.sigmoid((total + unsupported).log() + shift - math.log(prior.local))
         mean = accuracy[:, None, None] + pull * (mean - accuracy[:, None, None])
-    if has_unsupported:
-        mean = torch.where(unsupported, accuracy[:, None, None].to(mean), mean)
-    if 1.0 / temperature <= MASS_CAP:
-        mass = total * math.exp(1.0 / temperature)
-    else:
-        capped = (near / temperature).clamp_(max=MASS_CAP).exp_()
-        mass = sum_groups(capped, panel.item, panel.offset).view(len(panel), 2, *total.shape[1:]).sum(1)
-    log_mass = mass.log1p() if mass.requires_grad else mass.log1p_()
-    return KernelPool(mean=mean.to(dtype), log_mass=log_mass.to(dtype), count=panel.count, accuracy=accuracy)
+    capped = (near / temperature).clamp(max=MASS_CAP).exp()
+    mass = sum_groups(capped, panel.item, panel.offset).view(len(panel), 2, panel.n_roles, -1).sum(1)
+    return torch.stack([mass.log1p(), _fall_back(mean, panel, accuracy)], 1)
 
 
-def _shared(near: Tensor, panel: Panel, temperature: float) -> tuple[Tensor, Tensor, float]:
-    """Σ K a and Σ K, both over exp(shift), with the one shift 1/τ."""
+def _fall_back(mean: Tensor, panel: Panel, accuracy: Tensor) -> Tensor:
+    return torch.where((panel.count == 0)[:, :, None], accuracy[:, None, None].to(mean), mean)
+
+
+def _shared_sums(near: Tensor, panel: Panel, temperature: float) -> Tensor:
+    """Σ K over wrong and over right answers, (expert, 2, role, query), over exp(1/τ)."""
     weight = (near - 1.0).mul_(1.0 / temperature).exp_()
-    wrong, right = sum_groups(weight, panel.item, panel.offset).view(len(panel), 2, panel.n_roles, -1).unbind(1)
-    return right, wrong + right, 1.0 / temperature
+    return sum_groups(weight, panel.item, panel.offset).view(len(panel), 2, panel.n_roles, -1)
 
 
 def _within(near: Tensor, panel: Panel, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
-    """The same with a shift for every (expert, role, query), as a softmax does."""
+    """Σ K a, Σ K and the shift they are over, one for every (expert, role, query), as a softmax does."""
     answers, width = panel.by_role, panel.count.flatten()
     each = torch.arange(len(answers.item))
     rights, totals, shifts = [], [], []

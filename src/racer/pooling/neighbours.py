@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from racer.panel import Panel
-from racer.pooling.similarity import query_chunks
+from racer.pooling.cosine import query_chunks
 
 __all__ = ["pool_neighbours", "tie_width"]
 
@@ -32,8 +32,9 @@ def pool_neighbours(
     n_queries = similarity.shape[1]
     count, n_right = panel.count.flatten(), panel.n_right.flatten()
     # where all of a group is taken, the query does not matter
-    whole = torch.where(count > 0, n_right / count.clamp(min=1), accuracy.repeat_interleave(panel.n_roles).double())
-    mean = whole.to(similarity)[:, None].expand(-1, n_queries).clone()
+    share = n_right.to(similarity) / count.clamp(min=1)
+    whole = torch.where(count > 0, share, accuracy.to(similarity).repeat_interleave(panel.n_roles))
+    mean = whole[:, None].expand(-1, n_queries).clone()
     large = (count > k).nonzero()[:, 0]
     # groups of like size are padded to the largest of them; the loop is over the sizes' powers of two
     size_class = torch.log2(count[large].double()).floor()

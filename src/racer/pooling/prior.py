@@ -57,7 +57,6 @@ class ContextPrior:
         >>> ContextPrior().context_accuracy(panel, torch.float32)
         tensor([0.5000, 0.5000])
         """
-        n_right, n = panel.n_right.sum(-1).to(dtype), panel.count.sum(-1).to(dtype)
-        total = self.population + n
-        mean = (self.population * self.population_mean + n_right) / total
-        return torch.where(total > 0, mean, 0.5)
+        total = self.population + panel.count.sum(-1).double()
+        mean = (self.population * self.population_mean + panel.n_right.sum(-1).double()) / total
+        return torch.where(total > 0, mean, 0.5).to(dtype)

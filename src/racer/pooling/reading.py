@@ -3,17 +3,16 @@
 from dataclasses import dataclass
 from typing import final
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from racer.cases import Cases
 from racer.errors import SettingError
 from racer.panel import Context, Panel, panel_of
+from racer.pooling.cosine import query_chunks, similarity
 from racer.pooling.kernel import check_temperature, pool_queries
 from racer.pooling.neighbours import pool_neighbours
 from racer.pooling.prior import ContextPrior
-from racer.pooling.similarity import query_chunks, similarity
 
 __all__ = ["SameRole", "same_role_mean", "same_role_neighbours"]
 
@@ -46,16 +45,11 @@ def same_role_mean(
     check_temperature(temperature)
     panel, prior = panel_of(evidence), prior or ContextPrior()
     panel.cases.require_same_space(queries, "the queries and the context")
-    pools = [
-        pool_queries(queries[part], panel, temperature, prior)
-        for part in query_chunks(len(queries), rows=max(len(panel.cases), panel.count.numel() * 2))
-    ]
-    shape = (len(panel), panel.n_roles, len(queries))
-    read = SameRole(
-        mean=_item_first([pool.mean for pool in pools], shape, queries.dtype),
-        log_mass=_item_first([pool.log_mass for pool in pools], shape, queries.dtype),
-        count=panel.count[:, None, :].expand(-1, len(queries), -1),
-    )
+    pooled = queries.posterior.new_empty(len(panel), 2, panel.n_roles, len(queries))
+    for part in query_chunks(len(queries), rows=max(len(panel.cases), panel.count.numel() * 2)):
+        pooled[..., part] = pool_queries(queries[part], panel, temperature, prior).evidence
+    log_mass, mean = pooled.transpose(2, 3).unbind(1)
+    read = SameRole(mean=mean, log_mass=log_mass, count=panel.count[:, None, :].expand(-1, len(queries), -1))
     if isinstance(evidence, Panel):
         return read
     return SameRole(mean=read.mean[0], log_mass=read.log_mass[0], count=read.count[0])
@@ -77,13 +71,7 @@ def same_role_neighbours(
     panel, prior = panel_of(evidence), prior or ContextPrior()
     panel.cases.require_same_space(queries, "the queries and the context")
     accuracy = prior.context_accuracy(panel, queries.dtype)
-    parts = [
-        pool_neighbours(similarity(panel.cases, queries[part]), panel, k, accuracy)
-        for part in query_chunks(len(queries), rows=max(len(panel.cases), panel.count.numel()))
-    ]
-    mean = _item_first(parts, (len(panel), panel.n_roles, len(queries)), queries.dtype)
-    return mean if isinstance(evidence, Panel) else mean[0]
-
-
-def _item_first(parts: list[Tensor], shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    return (torch.cat(parts, -1) if parts else torch.empty(shape, dtype=dtype)).transpose(1, 2)
+    mean = queries.posterior.new_empty(len(panel), panel.n_roles, len(queries))
+    for part in query_chunks(len(queries), rows=max(len(panel.cases), panel.count.numel())):
+        mean[..., part] = pool_neighbours(similarity(panel.cases, queries[part]), panel, k, accuracy)
+    return mean.transpose(1, 2) if isinstance(evidence, Panel) else mean[0].T
