@@ -2,8 +2,8 @@
 
 Columns `expert, item, answer` and optionally `label` (the truth); or crowd-kit's `task, worker, label`, where `label`
 is what the worker answered. Anything Arrow can read is taken: a pandas or polars frame, a pyarrow table, a mapping of
-columns, the path of a CSV or parquet file. Empty answers and −1 mean "did not answer" and are left out; the experts
-of such rows stay.
+columns, the path of a CSV or parquet file. Empty answers, and −1 among numbers, mean "did not answer" and are left
+out; the experts of such rows stay. Other columns are not looked at.
 """
 
 import contextlib
@@ -20,6 +20,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from jaxtyping import Int
 
+from racer.classes import refuse_unordered
 from racer.errors import (
     DuplicateAnswerError,
     LabelError,
@@ -29,7 +30,7 @@ from racer.errors import (
     UnknownItemError,
 )
 
-__all__ = ["AnswerTable", "read_answers"]
+__all__ = ["AnswerTable", "read_answers", "read_classes"]
 
 NATIVE = {name: name for name in ("expert", "item", "answer", "label")}
 CROWD_KIT = {"expert": "worker", "item": "task", "answer": "label"}
@@ -58,13 +59,13 @@ def read_answers(
     >>> read_answers(table, items=["8", "7"], classes=["cat", "dog"], n_roles=2).item
     array([1, 0])
     """
-    ids = _item_ids(items)
+    ids, names = _item_ids(items), _class_names(classes, n_roles)
     arrow = _to_arrow(table, named_classes=classes is not None)
     columns = {name: _blank_to_null(_as_column(arrow[column])) for name, column in _column_names(arrow).items()}
-    answer = _to_classes(columns["answer"], classes, n_roles, "answer")
+    answer = _to_classes(columns["answer"], names, n_roles, "answer")
     answered = answer >= 0
     row = np.flatnonzero(answered)
-    who, which = _as_text(columns["expert"]), _as_text(columns["item"])
+    who, which = (_as_text(columns[name], name) for name in ("expert", "item"))
     experts = who.unique().drop_null()
     expert, item = _positions(who, experts)[row], _positions(which, ids)[row]
     _refuse_unknown(expert, item, row, which)
@@ -75,8 +76,19 @@ def read_answers(
         expert=expert,
         item=item,
         answer=answer[row],
-        label=_to_classes(columns["label"], classes, n_roles, "label", answered)[row] if has_label else None,
+        label=_to_classes(columns["label"], names, n_roles, "label", answered)[row] if has_label else None,
     )
+
+
+def read_classes(values: Any, classes: Sequence[str], n_roles: int, name: str) -> Any:
+    """Class indices for class names; what holds no text comes back as it is.
+
+    >>> read_classes(["dog", None], classes=["cat", "dog"], n_roles=2, name="label")
+    array([ 1, -1])
+    """
+    if hasattr(values, "detach") or not any(isinstance(one, str) for one in np.asarray(values, dtype=object).flat):
+        return values
+    return _to_classes(_blank_to_null(_as_column(values)), _class_names(classes, n_roles), n_roles, name)
 
 
 def _to_arrow(table: Any, named_classes: bool) -> pa.Table:
@@ -91,10 +103,11 @@ def _to_arrow(table: Any, named_classes: bool) -> pa.Table:
             return pa.table(table)
         except pa.ArrowException:  # a data frame with ids of several kinds in one column
             return pa.table({str(name): _as_column(table[name]) for name in table.columns})
-    except (TypeError, ValueError, AttributeError, pa.ArrowException) as error:
+    except (OSError, TypeError, ValueError, AttributeError, pa.ArrowException) as error:
+        source = repr(str(table)) if isinstance(table, (str, PathLike)) else f"a {type(table).__name__}"
         raise ShapeError(
             "The table of answers cannot be read.",
-            f"Reading {type(table).__name__} said: {' '.join(str(error).split())}",
+            f"Reading {source} raised {type(error).__name__}: {' '.join(str(error).split())}",
             "Give a data frame, a pyarrow table, {column: values} of equal lengths, or the path of a CSV or parquet.",
         ) from error
 
@@ -115,12 +128,21 @@ def _as_column(values: Any) -> pa.Array:
     try:
         return pa.array(values, from_pandas=True)
     except pa.ArrowException:  # several kinds in one column
-        is_none = [one is None or one != one for one in values]
-        return pa.array([None if none else str(one) for one, none in zip(values, is_none, strict=True)])
+        return pa.array([None if _is_missing(one) else str(one) for one in values])
+
+
+def _is_missing(one: Any) -> bool:
+    try:
+        return one is None or bool(one != one)
+    except TypeError:  # pandas' NA is neither equal to itself nor not
+        return True
+    except ValueError:  # an array
+        return False
 
 
 def _item_ids(items: Sequence[Any]) -> pa.Array:
-    ids = _as_text(_blank_to_null(_as_column(items)))
+    refuse_unordered(items, "items")
+    ids = _as_text(_blank_to_null(_as_column(items)), "items")
     seen = ids.value_counts()
     if len(seen) < len(ids):
         often = int(seen.field("counts").to_numpy().argmax())
@@ -132,6 +154,21 @@ def _item_ids(items: Sequence[Any]) -> pa.Array:
     return ids
 
 
+def _class_names(classes: Sequence[str] | None, n_roles: int) -> pa.Array | None:
+    if classes is None:
+        return None
+    refuse_unordered(classes, "classes")
+    names = _as_text(_blank_to_null(_as_column(classes)), "classes")
+    n_different = len(names.drop_null().unique())
+    if not n_roles == len(names) == n_different:
+        raise LabelError(
+            f"'classes' must name each of the {n_roles} classes once.",
+            f"Got {len(names)} names, {n_different} of them different: {', '.join(map(repr, names.to_pylist()[:5]))}.",
+            "List every class in 'classes', in the order of the posterior's columns.",
+        )
+    return names
+
+
 def _column_names(arrow: pa.Table) -> dict[str, str]:
     have = {name for name in arrow.column_names if arrow.column_names.count(name) == 1}
     if {"expert", "item", "answer"} <= have:
@@ -141,7 +178,7 @@ def _column_names(arrow: pa.Table) -> dict[str, str]:
     missing = sorted({"expert", "item", "answer"} - have)
     raise MissingColumnError(
         f"The table of answers lacks {', '.join(repr(name) for name in missing)}.",
-        f"It has the columns {', '.join(repr(name) for name in arrow.column_names)}.",
+        f"It has the columns {', '.join(repr(name) for name in arrow.column_names) or '(none)'}.",
         "Rename its columns to expert, item, answer (and label, the truth), or to crowd-kit's task, worker, label.",
         missing=missing,
         columns=arrow.column_names,
@@ -166,11 +203,21 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(one(kind) for one in kinds)
 
 
-def _as_text(column: pa.Array) -> pa.Array:
+def _as_text(column: pa.Array, name: str) -> pa.Array:
     if pa.types.is_floating(column.type):
         with contextlib.suppress(pa.ArrowInvalid):
             column = column.cast(pa.int64())  # integers that had gaps; 1e16 would not read as one
-    return column.cast(pa.large_string())
+    if pa.types.is_boolean(column.type):
+        column = pc.if_else(column, "True", "False")  # as Python and pandas write them
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowException as error:
+        raise ShapeError(
+            f"'{name}' must hold text or numbers.",
+            f"Got {column.type}, starting {str(column[:1].to_pylist())[:60]}.",
+            "Give one plain id a row.",
+            name=name,
+        ) from error
 
 
 def _positions(text: pa.Array, among: pa.Array) -> Int[np.ndarray, " row"]:
@@ -180,11 +227,11 @@ def _positions(text: pa.Array, among: pa.Array) -> Int[np.ndarray, " row"]:
 
 
 def _to_classes(
-    column: pa.Array, classes: Sequence[str] | None, n_roles: int, name: str, where: np.ndarray | bool = True
+    column: pa.Array, names: pa.Array | None, n_roles: int, name: str, where: np.ndarray | bool = True
 ) -> Int[np.ndarray, " row"]:
     """Class indices, −1 where there is none; checked only in the rows `where` says."""
-    if classes is not None:
-        position = _positions(_as_text(column), pa.array([str(one) for one in classes], pa.large_string()))
+    if names is not None:
+        position = _positions(_as_text(column, name), names)
         bad = (position < 0) & np.asarray(column.is_valid())
         fix = "List every class in 'classes', in the order of the posterior's columns."
     elif not _is_number(column.type):
@@ -195,12 +242,12 @@ def _to_classes(
         bad = (number != np.floor(number)) | (number < -1) | (number >= n_roles)
         position = np.where(bad, -1, number).astype(np.int64)
         fix = f"Classes run from 0 to {n_roles - 1}; for names give classes=[…], for no answer leave the cell empty."
-    bad = (bad | (position >= n_roles)) & where
+    bad = bad & where
     if bad.any():
         rows = np.flatnonzero(bad)
         raise LabelError(
             f"'{name}' holds what is no class.",
-            f"Row {rows[0]} of the table holds {column[rows[0]].as_py()!r}; {len(rows)} of {len(bad)} rows.",
+            f"Row {rows[0]} holds {column[rows[0]].as_py()!r}; {len(rows)} of {len(bad)} rows.",
             fix,
             column=name,
             rows=rows.tolist(),

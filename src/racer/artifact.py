@@ -18,13 +18,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 from jaxtyping import jaxtyped
 from safetensors.torch import load, save
 from torch import Tensor
 
 from racer.errors import ArtifactError, RacerError
+from racer.plain import is_same, to_plain, to_setting
 
 __all__ = ["FORMAT", "VERSION", "StoredMethod", "read_method", "restore_method", "write_method"]
 
@@ -49,20 +49,18 @@ class StoredMethod:
 def write_method(method: Any, folder: str | PathLike[str]) -> None:
     """Write a method's settings and state."""
     folder = Path(folder)
-    state = getattr(method, "state", None)
-    blob = b"" if state is None else save(_tensors(state))
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "method": method.name,
-        "settings": {one.name: _plain(getattr(method, one.name)) for one in _settings(type(method))},
-        "state": None if state is None else f"state-{hashlib.sha256(blob).hexdigest()[:16]}.safetensors",
-    }
-    manifest["digest"] = _digest(manifest, blob)
-    text = _encode(manifest)
-    _refuse_unreadable(
-        StoredMethod(folder, method.name, json.loads(text)["settings"], load(blob) if blob else None), method
-    )
+    try:
+        manifest, blob = _manifest(method)
+        text = _encode(manifest)
+        stored = StoredMethod(folder, method.name, json.loads(text)["settings"], load(blob) if blob else None)
+        _refuse_change(method, restore_method(stored, type(method)))
+    except Exception as error:
+        raise ArtifactError(
+            "This method would not load again, so it was not saved.",
+            error.values if isinstance(error, ArtifactError) else " ".join(f"{error}.".split()),
+            "Give its settings and its state the types and shapes that the class declares.",
+            method=str(getattr(method, "name", type(method).__name__)),
+        ) from error
     folder.mkdir(parents=True, exist_ok=True)
     if manifest["state"]:
         _replace(folder / manifest["state"], blob)
@@ -98,7 +96,7 @@ def restore_method(stored: StoredMethod, cls: type[Method]) -> Method:
         unknown = stored.settings.keys() - {one.name for one in _settings(cls)}
         if unknown:
             raise TypeError(f"it has no setting {', '.join(sorted(unknown))}")
-        settings = {name: _unplain(value, hints[name], name) for name, value in stored.settings.items()}
+        settings = {name: to_setting(value, hints[name], name) for name, value in stored.settings.items()}
         if stored.tensors is not None:
             if "state" not in hints:
                 raise TypeError("it keeps no tensors")
@@ -110,16 +108,25 @@ def restore_method(stored: StoredMethod, cls: type[Method]) -> Method:
         raise _bad(stored.folder, f"'{stored.name}' does not take what it holds: {why}") from error
 
 
-def _refuse_unreadable(stored: StoredMethod, method: Any) -> None:
-    try:
-        restore_method(stored, type(method))
-    except ArtifactError as error:
-        raise ArtifactError(
-            "This method would not load again, so it was not saved.",
-            error.values,
-            "Give its settings and its state the types and shapes that the class declares.",
-            method=method.name,
-        ) from error
+def _manifest(method: Any) -> tuple[dict[str, Any], bytes]:
+    state = getattr(method, "state", None)
+    blob = b"" if state is None else save(_tensors(state))
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "method": method.name,
+        "settings": {one.name: to_plain(getattr(method, one.name)) for one in _settings(type(method))},
+        "state": None if state is None else f"state-{hashlib.sha256(blob).hexdigest()[:16]}.safetensors",
+    }
+    return {**manifest, "digest": _digest(manifest, blob)}, blob
+
+
+def _refuse_change(method: Any, again: Any) -> None:
+    """JSON has neither tuples nor keys that are numbers; a setting declared as anything would come back as another."""
+    for one in _settings(type(method)):
+        before, after = getattr(method, one.name), getattr(again, one.name)
+        if not is_same(before, after):
+            raise TypeError(f"Setting '{one.name}' is {before!r} and would come back as {after!r}")
 
 
 def _settings(cls: Any) -> list[Any]:
@@ -199,46 +206,15 @@ def _replace(path: Path, content: bytes) -> None:
         raise
 
 
-def _plain(value: Any) -> Any:
-    """A setting as JSON has it."""
-    if dataclasses.is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _unplain(value: Any, hint: Any, name: str) -> Any:
-    """A setting as the method declares it; JSON alone would take 2.5 for a number of neighbours."""
-    options = typing.get_args(hint)
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        for one in options:
-            try:
-                return _unplain(value, one, name)
-            except TypeError:
-                continue
-    elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        hints, build = typing.get_type_hints(hint), typing.cast(Any, hint)
-        return build(**{key: _unplain(one, hints[key], f"{name}.{key}") for key, one in value.items()})
-    elif typing.get_origin(hint) is tuple and isinstance(value, list):
-        each = options[:1] * len(value) if options[1:] == (...,) else options
-        return tuple(_unplain(one, kind, name) for one, kind in zip(value, each, strict=True))
-    elif typing.get_origin(hint) is typing.Literal:
-        if value in options:
-            return value
-    elif hint is float:
-        if type(value) in (int, float):
-            return value
-    elif hint is typing.Any or type(value) in (hint, typing.get_origin(hint)):
-        return value
-    raise TypeError(f"setting '{name}' is {value!r}")
-
-
 def _to_state(tensors: dict[str, Tensor], kind: Any) -> Any:
     """The state, if its tensors have the shapes it declares; axes of one name have one length."""
     hints = typing.get_type_hints(kind)
+    declared = [one.name for one in dataclasses.fields(kind)]
+    unknown = tensors.keys() - set(declared)
+    if unknown:
+        raise TypeError(f"it has no tensor '{min(unknown)}'")
     with jaxtyped("context"):
-        for name, tensor in tensors.items():
-            if not isinstance(tensor, hints[name]):
-                raise TypeError(f"tensor '{name}' is {tensor.dtype} of shape {tuple(tensor.shape)}")
+        for name in declared:  # in this order, so that the same file is always refused in the same words
+            if name in tensors and not isinstance(tensors[name], hints[name]):
+                raise TypeError(f"tensor '{name}' is {tensors[name].dtype} of shape {tuple(tensors[name].shape)}")
     return kind(**tensors)

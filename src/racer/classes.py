@@ -1,5 +1,8 @@
 """Labels and answers as class indices: read, checked, −1 for none."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import torch
 from jaxtyping import Int
 from numpy.typing import ArrayLike
@@ -8,7 +11,7 @@ from torch import Tensor
 from racer.cases import to_tensor
 from racer.errors import DuplicateAnswerError, LabelError, ShapeError, UnknownExpertError, UnknownItemError
 
-__all__ = ["NO_ANSWER", "refuse_repeated", "refuse_unlabelled", "to_classes", "to_positions"]
+__all__ = ["NO_ANSWER", "refuse_repeated", "refuse_unlabelled", "refuse_unordered", "to_classes", "to_positions"]
 
 NO_ANSWER = -1
 """Stands where an expert did not answer; never counted as wrong."""
@@ -49,7 +52,7 @@ def to_positions(values: ArrayLike | Tensor, n: int, name: str, n_answers: int) 
         raise error(
             f"'{name}' points outside the {n} given.",
             f"At {at} it is {int(given[at])}; {int(outside.sum())} such entries.",
-            f"Positions run from 0 to {n - 1}; leave out rows without an answer, or set their answer to −1.",
+            f"Positions run from 0 to {n - 1}, also where the answer is −1; leave out what has none.",
             at=at,
         )
     return given
@@ -69,7 +72,7 @@ def refuse_unlabelled(label: Tensor, answer: Tensor, item: Tensor | None = None)
         )
 
 
-def refuse_repeated(expert: Tensor, item: Tensor, n_items: int) -> None:
+def refuse_repeated(expert: Tensor, item: Tensor, n_items: int, experts: Sequence[str]) -> None:
     """Refuse two answers of one expert to one case: they would count twice."""
     key = (expert * n_items + item).sort().values
     again = (key[1:] == key[:-1]).nonzero()
@@ -77,10 +80,21 @@ def refuse_repeated(expert: Tensor, item: Tensor, n_items: int) -> None:
         who, case = divmod(int(key[again[0]]), n_items)
         raise DuplicateAnswerError(
             "An expert answered a case twice.",
-            f"Expert {who} on case {case}; {len(again)} such answers.",
+            f"Expert {str(experts[who])!r} on case {case}; {len(again)} such answers.",
             "Keep one answer for each; a second reading that should count needs a row of its own among the cases.",
-            expert=who,
+            expert=str(experts[who]),
             item=case,
+        )
+
+
+def refuse_unordered(names: Any, name: str) -> None:
+    """Refuse names whose place means nothing: a set, one text. They are matched to rows and columns by place."""
+    if isinstance(names, (str, bytes, set, frozenset, Mapping)):
+        raise ShapeError(
+            f"'{name}' must be a list.",
+            f"Got a {type(names).__name__}, whose order says nothing.",
+            "Give a list: experts by row of 'answer', items by case, classes by column of the posterior.",
+            name=name,
         )
 
 

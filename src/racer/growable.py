@@ -53,9 +53,12 @@ class GrowableRows:
         same_memory = ours.data_ptr() == theirs.data_ptr() and ours.stride() == theirs.stride()
         return same_memory and ours.dtype == theirs.dtype and len(theirs) <= len(ours)
 
+    @torch.inference_mode(False)  # a buffer made inside inference mode could not be written to outside it
     @torch.no_grad()
     def append(self, more: Shaped[Tensor, "new ..."]) -> "GrowableRows":
         """These rows and then `more`. Evidence carries no gradients, so none go with the copy."""
+        if len(more) == 0:
+            return self
         n, total = len(self.rows), len(self.rows) + len(more)
         with self._buffer.lock:
             # another owner may have written behind our last row already: then the rows are copied once

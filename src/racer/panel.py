@@ -20,14 +20,24 @@ from jaxtyping import Bool, Int
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from racer.answer_table import read_answers
+from racer.answer_table import read_answers, read_classes
 from racer.cases import Cases, to_tensor
-from racer.classes import NO_ANSWER, refuse_repeated, refuse_unlabelled, to_classes, to_positions
+from racer.classes import (
+    NO_ANSWER,
+    refuse_repeated,
+    refuse_unlabelled,
+    refuse_unordered,
+    to_classes,
+    to_positions,
+)
 from racer.context import Context
 from racer.errors import DuplicateExpertError, LabelError, ShapeError, UnknownExpertError
 from racer.growable import Bank
 
 __all__ = ["Context", "Panel", "panel_of"]
+
+OUTSIDE_INFERENCE = torch.inference_mode(False)
+"""What is kept must serve training too, also where it was first asked for while scoring in inference mode."""
 
 
 @final
@@ -68,6 +78,7 @@ class Panel:
         answer: ArrayLike | Tensor,
         experts: Sequence[str] | None = None,
     ) -> None:
+        refuse_unordered(experts, "experts")
         answers = to_classes(answer, cases.n_roles, "answer", (None, len(cases)))
         ids = tuple(str(one) for one in (range(len(answers)) if experts is None else experts))
         if len(ids) != len(answers):
@@ -106,6 +117,7 @@ class Panel:
         >>> Panel.from_answers(cases, [0, 1], expert=[1, 0], item=[0, 1], answer=[0, 0], experts=["ada", "bo"])
         Panel(2 experts, 2 answers, 2 cases, 2 roles)
         """
+        refuse_unordered(experts, "experts")
         labels = to_classes(label, cases.n_roles, "label", (len(cases),))
         answers = to_classes(answer, cases.n_roles, "answer", (None,))
         who = to_positions(expert, len(experts), "expert", len(answers))
@@ -113,7 +125,7 @@ class Panel:
         refuse_unlabelled(labels[which], answers, which)
         keep = answers != NO_ANSWER
         who, which, answers = who[keep], which[keep], answers[keep]
-        refuse_repeated(who, which, len(cases))
+        refuse_repeated(who, which, len(cases), experts)
         return _index(tuple(str(one) for one in experts), cases, labels, who, which, answers)
 
     @classmethod
@@ -165,6 +177,7 @@ class Panel:
         """A panel from a long table: `expert, item, answer[, label]`, or crowd-kit's `task, worker, label`.
 
         `items` are the ids of the cases. The truth comes from `label`, one a case, or else from the table's `label`.
+        Where the table has names for classes, `classes` gives them in the order of the posterior's columns.
         `table` may be a pandas or polars frame, a pyarrow table, columns in a dict, or the path of a CSV or parquet.
 
         >>> cases = Cases([[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]])
@@ -187,7 +200,8 @@ class Panel:
             )
         expert, item, answer = (torch.from_numpy(one) for one in (read.expert, read.item, read.answer))
         if label is not None:
-            labels = to_classes(label, cases.n_roles, "label", (len(cases),))
+            named = label if classes is None else read_classes(label, classes, cases.n_roles, "label")
+            labels = to_classes(named, cases.n_roles, "label", (len(cases),))
             refuse_unlabelled(labels[item], answer, item)
         else:
             truth = torch.from_numpy(read.label)
@@ -265,12 +279,14 @@ class Panel:
         return self.group // self.n_roles % 2 == 1
 
     @cached_property
+    @OUTSIDE_INFERENCE
     def offset(self) -> Int[Tensor, " edge"]:
         """Where each (expert, right, role) group starts among the answers; one more entry closes the last."""
         edges = torch.arange(len(self) * self.n_roles * 2 + 1)
         return torch.searchsorted(self.group, edges)
 
     @cached_property
+    @OUTSIDE_INFERENCE
     def count(self) -> Int[Tensor, "expert role"]:
         """N_{e,y}: answers of each expert on cases of each role."""
         return self.offset.diff().view(len(self), 2, self.n_roles).sum(1)
@@ -281,11 +297,13 @@ class Panel:
         return bool((self.count > 0).all())
 
     @cached_property
+    @OUTSIDE_INFERENCE
     def n_right(self) -> Int[Tensor, "expert role"]:
         """How many of them were right."""
         return self.offset.diff().view(len(self), 2, self.n_roles)[:, 1]
 
     @cached_property
+    @OUTSIDE_INFERENCE
     def by_role(self) -> "RoleOrder":
         """The same answers sorted by (expert, role), for estimators that look at single answers."""
         order = (self.expert * self.n_roles + self.role).argsort(stable=True)
@@ -293,6 +311,7 @@ class Panel:
         return RoleOrder(item=self.item[order], right=self.right[order], offset=offset)
 
     @cached_property
+    @OUTSIDE_INFERENCE
     def wrong_by_answer(self) -> "RoleOrder":
         """The wrong answers sorted by (expert, class answered)."""
         wrong = (~self.right).nonzero()[:, 0]
@@ -319,14 +338,14 @@ class Panel:
         >>> len(panel.subset(["bo"]).cases)
         1
         """
-        rows = torch.tensor([self.position(expert) for expert in experts], dtype=torch.int64)
-        new_row = torch.full((len(self),), -1)
-        new_row[rows] = torch.arange(len(rows))
-        expert = new_row[self.expert]
-        keep = expert >= 0
-        used, item = torch.unique(self.item[keep], return_inverse=True)
-        return _index(tuple(experts), self.cases[used], self.label[used], expert[keep], item, self.answer[keep])
+        ids = tuple(experts)
+        rows = torch.tensor([self.position(expert) for expert in ids], dtype=torch.int64)
+        mine, n = self._answers_of(rows)
+        expert = torch.arange(len(rows)).repeat_interleave(n)
+        used, item = torch.unique(self.item[mine], return_inverse=True)
+        return _index(ids, self.cases[used], self.label[used], expert, item, self.answer[mine])
 
+    @OUTSIDE_INFERENCE
     def append(self, more: "Panel") -> "Panel":
         """This panel and then another; this one stays as it was.
 
@@ -345,7 +364,7 @@ class Panel:
         expert = torch.tensor([row[one] for one in more.experts], dtype=torch.int64)[more.expert]
         bank, start = self._bank, 0
         if self._bank.starts_with(more._bank):
-            self._refuse_known(expert, more.item)
+            self._refuse_known(expert, more.item, ids)
         else:
             bank, start = self._bank.append(more._bank), len(self._bank)
         group = (expert * 2 + more.right) * self.n_roles + more.role
@@ -359,14 +378,18 @@ class Panel:
             ids, merge(self.group, group), merge(self.item, more.item + start), merge(self.answer, more.answer), bank
         )
 
-    def _refuse_known(self, expert: Tensor, item: Tensor) -> None:
+    def _answers_of(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Where the answers of some experts stand, expert after expert, and how many each has."""
+        first, last = torch.searchsorted(self.group, torch.stack([rows, rows + 1]) * 2 * self.n_roles)
+        n = last - first
+        return torch.arange(int(n.sum())) + (first - n.cumsum(0) + n).repeat_interleave(n), n
+
+    def _refuse_known(self, expert: Tensor, item: Tensor, experts: Sequence[str]) -> None:
         """Refuse answers that this panel holds already; only the answers of the experts in question are looked at."""
         who = torch.unique(expert)
-        first, last = torch.searchsorted(self.group, torch.stack([who, who + 1]) * 2 * self.n_roles)
-        n = last - first
-        mine = torch.arange(int(n.sum())) + (first - n.cumsum(0) + n).repeat_interleave(n)
+        mine, n = self._answers_of(who)
         both = torch.cat([self.item[mine], item])
-        refuse_repeated(torch.cat([who.repeat_interleave(n), expert]), both, len(self._bank))
+        refuse_repeated(torch.cat([who.repeat_interleave(n), expert]), both, len(self._bank), experts)
 
 
 def panel_of(evidence: Context | Panel) -> Panel:
@@ -386,6 +409,7 @@ def _one_label_a_row(cases: Cases, truth: Tensor, item: Tensor) -> tuple[Cases, 
     return cases[pairs // (cases.n_roles + 1)], pairs % (cases.n_roles + 1) - 1, row
 
 
+@OUTSIDE_INFERENCE
 def _index(
     experts: tuple[str, ...], cases: Cases, label: Tensor, expert: Tensor, item: Tensor, answer: Tensor
 ) -> Panel:

@@ -46,7 +46,7 @@ def role_state(posterior: Float[Tensor, "item role"]) -> RoleState:
 
 
 def _ascending(p: Tensor) -> Int[Tensor, "item role"]:
-    # NumPy sorts many short rows over ten times as fast as torch
+    # NumPy sorts rows of a hundred four times as fast as torch on one thread
     return torch.from_numpy(np.argsort(p.numpy(force=True), axis=-1)).to(p.device)
 
 

@@ -1,5 +1,6 @@
 """What the four questions must give: shapes, ranges, and independence of everything that should not matter."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -8,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from racer.cases import Cases
-from racer.checks.world import World, make_world
+from racer.checks.world import World
 from racer.competence import AbstractMethod
 from racer.errors import ContractError
 from racer.panel import Context, Panel
@@ -26,10 +27,12 @@ __all__ = [
     "check_silence_is_not_wrong",
     "check_single_role_context_is_ordinary",
     "require_same",
+    "require_valid",
 ]
 
 TOLERANCE = 2e-5
 """float32 results that should be equal; matrix products of other shapes round differently."""
+MAY_BE_NONE = ("competence", "expert_correctness")
 
 
 @final
@@ -48,26 +51,42 @@ class Answers:
 
 
 def ask(method: AbstractMethod, queries: Cases, evidence: Context | Panel) -> Answers:
-    """All four questions."""
-    return Answers(
-        competence=method.competence(queries, evidence),
-        expert_correctness=method.expert_correctness(queries, evidence),
-        deferral_score=method.deferral_score(queries, evidence),
-        posterior=method.posterior(queries, evidence),
-    )
+    """All four questions; whatever the evidence, each has an answer."""
+    try:
+        answers = Answers(
+            competence=method.competence(queries, evidence),
+            expert_correctness=method.expert_correctness(queries, evidence),
+            deferral_score=method.deferral_score(queries, evidence),
+            posterior=method.posterior(queries, evidence),
+        )
+    except Exception as error:
+        raise ContractError(
+            "The method fails where it must answer.",
+            f"Asked with {evidence!r} it raised {type(error).__name__}: {' '.join(str(error).split())}",
+            "Give numbers for any evidence: none at all, one role only, an expert who is never right.",
+        ) from error
+    for name, value in answers.named().items():
+        if not isinstance(value, Tensor) and not (value is None and name in MAY_BE_NONE):
+            raise ContractError(
+                f"'{name}' is not a tensor.",
+                f"Got {type(value).__name__}.",
+                f"Give a torch tensor; None is for {' and '.join(MAY_BE_NONE)} alone, where a method has none.",
+                name=name,
+            )
+    return answers
 
 
 def check_shapes_and_ranges(method: AbstractMethod, world: World) -> None:
     """(item, role) and (item,), an expert axis first for a panel; probabilities in [0, 1]; scores finite."""
-    _require_valid(method, world.queries, world.context)
-    _require_valid(method, world.queries, world.strangers)
-    _require_valid(method, world.queries[:0], world.strangers)
+    require_valid(method, world.queries, world.context)
+    require_valid(method, world.queries, world.strangers)
+    require_valid(method, world.queries[:0], world.strangers)
 
 
 def check_empty_context_is_ordinary(method: AbstractMethod, world: World) -> None:
     """An expert nobody has met gets numbers, not an error."""
     empty = Context.empty(world.queries)
-    _require_valid(method, world.queries, empty)
+    require_valid(method, world.queries, empty)
     both = Panel.from_contexts({"known": world.context, "unknown": empty})
     require_same(
         ask(method, world.queries, both), [ask(method, world.queries, c) for c in (world.context, empty)], "with others"
@@ -78,7 +97,7 @@ def check_single_role_context_is_ordinary(method: AbstractMethod, world: World) 
     """Roles nobody has shown get numbers, not an error."""
     context = world.context
     one = (context.label == context.label[0]).nonzero()[:, 0]
-    _require_valid(method, world.queries, Context(context.cases[one], context.label[one], context.answer[one]))
+    require_valid(method, world.queries, Context(context.cases[one], context.label[one], context.answer[one]))
 
 
 def check_panel_equals_contexts(method: AbstractMethod, world: World) -> None:
@@ -119,42 +138,42 @@ def check_order_of_context_is_irrelevant(method: AbstractMethod, world: World) -
 
 def check_batch_size_is_irrelevant(method: AbstractMethod, world: World) -> None:
     """Queries do not see each other."""
-    together = ask(method, world.queries, world.context)
     singles = [ask(method, world.queries[i : i + 1], world.context) for i in range(len(world.queries))]
-    for name, whole in together.named().items():
-        if whole is not None:
-            parts = [part for one in singles if (part := one.named()[name]) is not None]
-            _require_close(name, whole, torch.cat(parts), "query by query")
+    require_same(ask(method, world.queries, world.context), singles, "query by query", join=torch.cat)
 
 
 def check_float64_agrees(method: AbstractMethod, world: World) -> None:
     """Double precision gives the same numbers, in double precision."""
-    wide = make_world(dtype=torch.float64)
-    narrow = make_world()
-    _require_valid(method, wide.queries, wide.context)
-    require_same(
-        ask(method, narrow.queries, narrow.context), ask(method, wide.queries, wide.context), "in float64", 1e-3
-    )
+    queries, context = _in_float64(world.queries), world.context
+    wide = Context(_in_float64(context.cases), context.label, context.answer)
+    require_valid(method, queries, wide)
+    require_same(ask(method, world.queries, context), ask(method, queries, wide), "in float64", 1e-3)
 
 
-def require_same(got: Answers, other: Answers | list[Answers], how: str, tolerance: float = TOLERANCE) -> None:
-    """Refuse answers that differ; a list is stacked along the expert axis."""
+def require_same(
+    got: Answers,
+    other: Answers | list[Answers],
+    how: str,
+    tolerance: float = TOLERANCE,
+    join: Callable[[list[Tensor]], Tensor] = torch.stack,
+) -> None:
+    """Refuse answers that differ; a list is joined first, by default along the expert axis."""
     for name, mine in got.named().items():
         parts = [one.named()[name] for one in other] if isinstance(other, list) else [other.named()[name]]
         theirs = [part for part in parts if part is not None]
-        if (mine is None) != (len(theirs) < len(parts)):
+        if len({part is None for part in [mine, *parts]}) > 1:
             raise ContractError(
                 f"'{name}' is sometimes None.", f"It is not the same {how}.", "Give None always or never.", name=name
             )
         if mine is not None:
-            _require_close(name, mine, torch.stack(theirs) if isinstance(other, list) else theirs[0], how, tolerance)
+            _require_close(name, mine, join(theirs) if isinstance(other, list) else theirs[0], how, tolerance)
 
 
-def _require_close(name: str, mine: Tensor, theirs: Tensor | None, how: str, tolerance: float = TOLERANCE) -> None:
-    if theirs is None or mine.shape != theirs.shape:
+def _require_close(name: str, mine: Tensor, theirs: Tensor, how: str, tolerance: float) -> None:
+    if mine.shape != theirs.shape:
         raise ContractError(
             f"'{name}' changes shape {how}.",
-            f"{tuple(mine.shape)} against {None if theirs is None else tuple(theirs.shape)}.",
+            f"{tuple(mine.shape)} against {tuple(theirs.shape)}.",
             "Give (item, …) for a context and (expert, item, …) for a panel.",
             name=name,
         )
@@ -169,7 +188,8 @@ def _require_close(name: str, mine: Tensor, theirs: Tensor | None, how: str, tol
         )
 
 
-def _require_valid(method: AbstractMethod, queries: Cases, evidence: Context | Panel) -> None:
+def require_valid(method: AbstractMethod, queries: Cases, evidence: Context | Panel) -> None:
+    """Refuse answers of a wrong shape or type, or out of their range."""
     lead = (len(evidence),) if isinstance(evidence, Panel) else ()
     of_item, of_role = (*lead, len(queries)), (*lead, len(queries), queries.n_roles)
     answers = ask(method, queries, evidence)
@@ -177,11 +197,10 @@ def _require_valid(method: AbstractMethod, queries: Cases, evidence: Context | P
     for name, value in answers.named().items():
         if value is None:
             continue
-        if not isinstance(value, Tensor) or tuple(value.shape) != shapes[name] or value.dtype != queries.dtype:
-            got = (tuple(value.shape), value.dtype) if isinstance(value, Tensor) else type(value).__name__
+        if tuple(value.shape) != shapes[name] or value.dtype != queries.dtype:
             raise ContractError(
                 f"'{name}' has the wrong shape or type.",
-                f"Got {got}; expected a tensor of {shapes[name]}, {queries.dtype}.",
+                f"Got {tuple(value.shape)}, {value.dtype}; expected {shapes[name]}, {queries.dtype}.",
                 "Keep the queries' floating type; an expert axis comes first for a panel.",
                 name=name,
             )
@@ -197,3 +216,7 @@ def _require_valid(method: AbstractMethod, queries: Cases, evidence: Context | P
             )
     if not torch.allclose(answers.posterior.sum(-1), queries.posterior.sum(-1).expand(of_item), atol=1e-3):
         raise ContractError("'posterior' does not sum to 1.", "Some row is off.", "Normalise it.", name="posterior")
+
+
+def _in_float64(cases: Cases) -> Cases:
+    return Cases(cases.embedding.double(), cases.posterior.double())

@@ -12,10 +12,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from racer.cases import Cases
-from racer.checks.answers import Answers, ask, require_same
+from racer.checks.answers import Answers, ask, require_same, require_valid
 from racer.checks.world import World
+from racer.classes import NO_ANSWER
 from racer.competence import AbstractMethod
-from racer.errors import ContractError
 from racer.panel import Context
 
 __all__ = ["check_class_names_are_irrelevant", "check_expert_only_renaming_is_ordinary", "relabel"]
@@ -30,33 +30,37 @@ def check_class_names_are_irrelevant(method: AbstractMethod, world: World) -> No
     """Coherent relabelling changes nothing, for methods that promise it."""
     if not method.is_identity_free:
         return
-    permutation = torch.arange(world.queries.n_roles).roll(1)
-    context = world.context
-    answered = context.answered.nonzero()[:, 0]
-    renamed = Context(
-        relabel(context.cases[answered], permutation),
-        permutation[context.label[answered]],
-        permutation[context.answer[answered]],
-    )
-    after = ask(method, relabel(world.queries, permutation), renamed)
-    back = Answers(
-        competence=None if after.competence is None else after.competence[:, permutation],
-        expert_correctness=after.expert_correctness,
-        deferral_score=after.deferral_score,
-        posterior=after.posterior[:, permutation],
-    )
-    require_same(ask(method, world.queries, context), back, "after the classes are renamed")
+    context, before = world.context, ask(method, world.queries, world.context)
+    for how, permutation in _permutations(world.queries.n_roles).items():
+        label, answer = _rename(context.label, permutation), _rename(context.answer, permutation)
+        renamed = Context(relabel(context.cases, permutation), label, answer)
+        after = ask(method, relabel(world.queries, permutation), renamed)
+        back = Answers(
+            competence=None if after.competence is None else after.competence[:, permutation],
+            expert_correctness=after.expert_correctness,
+            deferral_score=after.deferral_score,
+            posterior=after.posterior[:, permutation],
+        )
+        require_same(before, back, f"after the classes are {how}")
 
 
 def check_expert_only_renaming_is_ordinary(method: AbstractMethod, world: World) -> None:
-    """Renaming only the expert's answers makes another expert: the score may change, and stays a number."""
+    """Renaming only the answers makes another expert, right or wrong in other ways: any may come, and gets numbers."""
     context = world.context
-    permutation = torch.arange(world.queries.n_roles).roll(1)
-    answer = torch.where(context.answered, permutation[context.answer.clamp(min=0)], context.answer)
-    score = method.deferral_score(world.queries, Context(context.cases, context.label, answer))
-    if not torch.isfinite(score).all():
-        raise ContractError(
-            "'deferral_score' breaks for another expert.",
-            "Renaming only the answers gave a score that is not finite.",
-            "Any expert may come: always, never, or oddly right.",
-        )
+    as_they_are = torch.arange(world.queries.n_roles)
+    for given in (context.answer, context.label):  # the expert's own, and those of one who is always right
+        for permutation in (as_they_are, *_permutations(world.queries.n_roles).values()):
+            other = Context(context.cases, context.label, _rename(given, permutation))
+            require_valid(method, world.queries, other)
+
+
+def _permutations(n_roles: int) -> dict[str, Int[Tensor, " role"]]:
+    """π as positions: class y is called π[y]."""
+    role = torch.arange(n_roles)
+    swapped = role.clone()
+    swapped[:2] = role[:2].flip(0)
+    return {"shifted by one": role.roll(1), "swapped, the first two": swapped, "put in reverse": role.flip(0)}
+
+
+def _rename(classes: Int[Tensor, " item"], permutation: Int[Tensor, " role"]) -> Int[Tensor, " item"]:
+    return torch.where(classes == NO_ANSWER, classes, permutation[classes.clamp(min=0)])

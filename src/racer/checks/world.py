@@ -29,19 +29,19 @@ class World:
         return self.strangers[self.strangers.experts[0]]
 
 
-def make_world(seed: int = 0, n_roles: int = 4, dtype: torch.dtype = torch.float32) -> World:
+def make_world(seed: int = 0, n_roles: int = 4, n_features: int = 6, dtype: torch.dtype = torch.float32) -> World:
     """Clustered cases, a so-so classifier, experts good at some clusters and biased towards some classes.
 
     >>> make_world().strangers
     Panel(3 experts, 124 answers, 60 cases, 4 roles)
     """
     rng = np.random.default_rng(seed)
-    kinds = rng.normal(size=(n_roles, 2, 6))
+    kinds = rng.normal(size=(n_roles, 2, n_features))
 
     def draw(n: int) -> tuple[Cases, Int[Tensor, " item"], np.ndarray]:
         label = np.arange(n) % n_roles
         kind = rng.integers(2, size=n)
-        embedding = kinds[label, kind] + rng.normal(scale=0.4, size=(n, 6))
+        embedding = kinds[label, kind] + rng.normal(scale=0.4, size=(n, n_features))
         logit = rng.normal(size=(n, n_roles)) + 1.5 * np.eye(n_roles)[label]
         posterior = np.exp(logit) / np.exp(logit).sum(1, keepdims=True)
         cases = Cases(torch.tensor(embedding, dtype=dtype), torch.tensor(posterior, dtype=dtype))

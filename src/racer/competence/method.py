@@ -10,7 +10,6 @@ import abc
 from os import PathLike
 from typing import ClassVar, Self
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -94,12 +93,13 @@ class AbstractCompetence(AbstractMethod):
         """q̂ as (item,), an expert axis first for a panel."""
         panel = _same_space(queries, evidence)
         otherwise = ContextPrior().context_accuracy(panel, queries.dtype)
-        parts = [queries.posterior.new_empty(len(panel), 0)]
+        # one result for all chunks: small ones kept between large ones would break the heap into pieces
+        q = queries.posterior.new_empty(len(panel), len(queries))
         for part in _chunks(queries, panel):
             some = queries[part]
             pairs = RolePairs.likely(some.role_state, negligible)
-            parts.append(pairs.expect(self.role_competence(some, panel, pairs), some.posterior, otherwise))
-        return _as_asked(torch.cat(parts, 1), evidence)
+            q[:, part] = pairs.expect(self.role_competence(some, panel, pairs), some.posterior, otherwise)
+        return _as_asked(q, evidence)
 
     def deferral_score(
         self, queries: Cases, evidence: Context | Panel, *, negligible: float = 0.0

@@ -29,8 +29,8 @@ def fit_with_early_stopping(
     """
     optimiser = torch.optim.Adam(network.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=max_epochs)
-    best, best_weights, waited = validate(), copy.deepcopy(network.state_dict()), 0
     with one_thread(), progress_bar(f"fitting {label}", max_epochs, progress) as step:
+        best, best_weights, waited = validate(), copy.deepcopy(network.state_dict()), 0
         for _ in range(max_epochs):
             for loss in epoch():
                 optimiser.zero_grad(set_to_none=True)

@@ -69,11 +69,11 @@ class EpisodeSampler:
     n_experts: int = 32
 
     def __post_init__(self) -> None:
-        if self.context_size < 1:
+        if min(self.context_size, self.n_queries, self.n_experts) < 1:
             raise SettingError(
-                "'context_size' counts answers in a context.",
-                f"Got {self.context_size}.",
-                "Give an integer of at least 1: as many as a new expert will bring.",
+                "An episode needs experts, answers in their contexts, and queries.",
+                f"Got context_size={self.context_size}, n_queries={self.n_queries}, n_experts={self.n_experts}.",
+                "Give integers of at least 1; 'context_size' is how many answers a new expert will bring.",
             )
         if int(self._answers_each.max(initial=0)) < 2:
             raise TooFewAnswersError(
@@ -148,15 +148,19 @@ class EpisodeSampler:
 
 
 def hold_out_experts(panel: Panel, share: float, rng: np.random.Generator) -> tuple[Panel, Panel]:
-    """Experts to fit on and experts to stop by, at least one of each."""
-    if len(panel) < 2:
+    """Experts to fit on and experts to stop by, at least one of each.
+
+    Those of a single answer are left out: one answer makes no episode, for there is nothing left to ask.
+    """
+    able = np.flatnonzero(panel.count.sum(-1).numpy() >= 2)
+    if len(able) < 2:
         raise TooFewAnswersError(
-            "Fitting needs at least two experts: one is held out, to see whether strangers are understood.",
-            f"Got {len(panel)}.",
-            "Add experts, or use a method without learned parameters: RacerKNN, IFDScore, GlobalAccuracy.",
+            "Fitting needs two experts with two answers each: one is held out, to see if strangers are understood.",
+            f"Got {len(able)} such among {len(panel)} experts.",
+            "Add answers, or use a method without learned parameters: RacerKNN, IFDScore, GlobalAccuracy.",
         )
-    order = rng.permutation(len(panel))
-    n_held = min(max(1, round(share * len(panel))), len(panel) - 1)
+    order = rng.permutation(able)
+    n_held = min(max(1, round(share * len(able))), len(able) - 1)
     held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
     return panel.subset([panel.experts[one] for one in kept]), panel.subset([panel.experts[one] for one in held])
 
