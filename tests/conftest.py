@@ -1,7 +1,11 @@
-"""One torch thread a worker, and one Hypothesis profile."""
+"""One torch thread a worker, one Hypothesis profile, and every shape that the package writes down is checked."""
 
-import torch
-from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+install_import_hook("racer", "shapes.check")
+
+import torch  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 torch.set_num_threads(1)
 settings.register_profile("racer", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -21,7 +21,7 @@ from racer.panel import Panel
 __all__ = ["Episode", "EpisodeSampler", "hold_out_experts"]
 
 
-Ints = Int[np.ndarray, " row"]
+Ints = Int[np.ndarray, "..."]
 MOST_QUERIES = 2048
 """In sparse panels many queries are drawn so that each expert answered some of them; this bounds the work."""
 
@@ -37,7 +37,7 @@ class Episode:
     asked: Bool[Tensor, "expert query"]
     right: Bool[Tensor, "expert query"]
 
-    def at_true_role(self, grid: Float[Tensor, "expert role query"]) -> Float[Tensor, " outcome"]:
+    def at_true_role(self, grid: Float[Tensor, "expert role query *rest"]) -> Float[Tensor, "outcome *rest"]:
         """Entries of a grid at the true role of each query an expert answered."""
         return grid[:, self.label, torch.arange(len(self.label))][self.asked]
 
@@ -125,7 +125,7 @@ class EpisodeSampler:
         expert: Ints,
         item: Ints,
         query: Ints,
-        is_query: Ints,
+        is_query: Bool[np.ndarray, "..."],
         context: Ints,
     ) -> Episode:
         panel = self.panel

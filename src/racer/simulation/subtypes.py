@@ -17,6 +17,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
@@ -31,7 +32,7 @@ N_RESTARTS = 5
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Subtypes:
     """Centroids of the hidden subtypes of every class.
 
@@ -45,8 +46,8 @@ class Subtypes:
 
     centroids: Float[Tensor, "role subtype feature"]
 
-    def __post_init__(self) -> None:
-        centroids = to_float(self.centroids, "centroids")
+    def __init__(self, centroids: ArrayLike | Tensor) -> None:
+        centroids = to_float(centroids, "centroids")
         if centroids.ndim != 3 or 0 in centroids.shape:
             raise ShapeError(
                 "'centroids' must be (role, subtype, feature), none of them empty.",
