@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from reference import competence as reference
 from strategies import TOLERANCE, episodes
 
-from racer import ClassGated, ClassifierConfidence, GlobalAccuracy, IFDScore, RacerDeepSets, RacerKernel, RacerKNN
+from racer import (
+    Cases,
+    ClassGated,
+    ClassifierConfidence,
+    GlobalAccuracy,
+    IFDScore,
+    Panel,
+    RacerDeepSets,
+    RacerKernel,
+    RacerKNN,
+)
 from racer.competence.global_accuracy import BetaPrior
 from racer.competence.racer_deepsets import DeepSetsNetwork
 from racer.competence.role_network import RoleNetwork
@@ -95,6 +105,18 @@ def test_class_gated(episode):
 
 
 @given(episodes())
+def test_class_gated_where_largest_classes_tie(episode):
+    rows = episode.rows()
+    want = [reference.class_gated_by_shares(p, rows) for _, p in episode.asked()]
+    assume(all(abs(won - 1.5) > 1e-3 for _, _, won in want))
+    method, tolerance = ClassGated(), TOLERANCE[episode.queries.dtype]
+    got = [method.expert_correctness, method.deferral_score]
+    for ask, column in zip(got, zip(*want, strict=True), strict=False):
+        answer = ask(episode.queries, episode.context).double()
+        torch.testing.assert_close(answer, torch.tensor(column, dtype=torch.float64), atol=tolerance, rtol=0)
+
+
+@given(episodes())
 def test_classifier_confidence(episode):
     score = ClassifierConfidence().deferral_score(episode.queries, episode.context)
     assert score.tolist() == [-max(p) for _, p in episode.asked()]
@@ -106,6 +128,20 @@ def test_skipping_roles_costs_at_most_the_posterior_they_hold(episode, seed, neg
     exact = method.expert_correctness(episode.queries, episode.context)
     skipped = method.expert_correctness(episode.queries, episode.context, negligible=negligible)
     assert float((exact - skipped).abs().max()) <= negligible + TOLERANCE[exact.dtype]
+
+
+@given(SEEDS, st.sampled_from([0.001, 0.01, 0.1]))
+def test_skipping_does_not_depend_on_who_else_is_asked_about(seed, negligible):
+    """Peaked posteriors beside flat ones: alone a case may be worth skipping in, together not, and the reverse."""
+    rng = np.random.default_rng(seed)
+    flat, peaked = rng.dirichlet(np.full(12, 5.0), size=6), rng.dirichlet(np.full(12, 0.05), size=6)
+    posterior = torch.tensor(np.concatenate([flat, peaked]))
+    cases = Cases(torch.tensor(rng.normal(size=(12, 3))), posterior)
+    panel = Panel(cases, rng.integers(0, 12, 12), rng.integers(-1, 12, (3, 12)))
+    method = RacerKernel(hidden=5, state=kernel_network(seed))
+    together = method.expert_correctness(cases, panel, negligible=negligible)
+    alone = [method.expert_correctness(cases[i], panel, negligible=negligible) for i in range(12)]
+    torch.testing.assert_close(together, torch.cat(alone, 1), atol=1e-10, rtol=0)
 
 
 @given(SEEDS)

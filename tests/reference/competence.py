@@ -115,3 +115,21 @@ def class_gated(posterior, context):
     held_out = sum(d for i, d in enumerate(gains) if sum(gains[:i] + gains[i + 1 :]) > 0)
     q = (1 + sum(label == answer for label, answer in mine)) / (2 + len(mine))
     return q, (sum(gains) / (2 + len(mine)) if held_out > 0 else -max(posterior))
+
+
+def class_gated_by_shares(posterior, context):
+    """(q̂, score, net answers won): a case with several largest classes belongs to each of them in equal shares."""
+
+    def share(p, c):
+        largest = [k for k in range(len(p)) if p[k] == max(p)]
+        return 1 / len(largest) if c in largest else 0.0
+
+    n = right = model_right = 0.0
+    for c in range(len(posterior)):
+        for _, p, label, answer in context:
+            weight = share(posterior, c) * share(p, c)
+            n += weight
+            right += weight * (answer == label)
+            model_right += weight * share(p, label)
+    won = right - model_right
+    return (1 + right) / (2 + n), (won / (2 + n) if won > 1.5 else -max(posterior)), won

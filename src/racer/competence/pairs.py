@@ -4,12 +4,12 @@ Usually all of them. With many roles, those that hold the last sliver of the pos
 then errs by at most the mass left out, since Γ is in [0, 1].
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from racer.errors import SettingError
@@ -36,6 +36,8 @@ class RolePairs:
     item: Int[Tensor, " pair"]
     n_roles: int
     n_items: int
+    skipped: Bool[Tensor, "item role"] | None = None
+    """Roles whose Γ does not count, asked for or not; None for none."""
 
     @classmethod
     def grid(cls, n_roles: int, n_items: int) -> "RolePairs":
@@ -64,9 +66,10 @@ class RolePairs:
         )
         keep = at_or_below > negligible
         if keep.double().mean() > WORTH_SKIPPING:
-            return cls.grid(n_roles, n_items)
+            # all are asked for, and the unlikely ones not counted: no result depends on who else is in the batch
+            return replace(cls.grid(n_roles, n_items), skipped=~keep)
         role, item = keep.T.nonzero(as_tuple=True)
-        return cls(role=role, item=item, n_roles=n_roles, n_items=n_items)
+        return cls(role=role, item=item, n_roles=n_roles, n_items=n_items, skipped=~keep)
 
     @property
     def is_grid(self) -> bool:
@@ -87,11 +90,10 @@ class RolePairs:
         posterior: Float[Tensor, "item role"],
         otherwise: Float[Tensor, " expert"],
     ) -> Float[Tensor, "expert item"]:
-        """q̂ = Σ_y p(y|x) Γ(x, y), with `otherwise` in the place of Γ where it was not asked for."""
+        """q̂ = Σ_y p(y|x) Γ(x, y), with `otherwise` in the place of Γ where it is skipped."""
+        p = posterior if self.skipped is None else posterior.masked_fill(self.skipped, 0.0)
         if self.is_grid:
-            return (gamma.view(-1, self.n_roles, self.n_items) * posterior.T).sum(1)
-        p = posterior[self.item, self.role]
-        asked = posterior.new_zeros(self.n_items).index_add_(0, self.item, p)
-        left = (posterior.sum(-1) - asked).clamp(min=0)
-        q = otherwise[:, None] * left
-        return q.index_add(1, self.item, gamma * p)
+            q = (gamma.view(-1, self.n_roles, self.n_items) * p.T).sum(1)
+        else:
+            q = gamma.new_zeros(len(gamma), self.n_items).index_add(1, self.item, gamma * p[self.item, self.role])
+        return q if self.skipped is None else q + otherwise[:, None] * (posterior - p).sum(-1)
