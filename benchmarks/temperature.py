@@ -7,24 +7,16 @@ the mean binary cross-entropy of Γ at the true role on the held-out ones.
 """
 
 import numpy as np
+from contexts import held_out_loss
 from digits import make_study
-from torch.nn.functional import binary_cross_entropy
 
 import racer
 from racer.competence import AbstractCompetence
-from racer.learning import Episode, EpisodeSampler, hold_out_experts
+from racer.learning import EpisodeSampler, hold_out_experts
 
 TEMPERATURES = (0.3, 0.2, 0.1, 0.05, 0.03)
 SIZES, SEEDS = (50, 100, 200, 400), 3
 N_EPISODES = 8
-
-
-def held_out_loss(method: AbstractCompetence, episodes: list[Episode]) -> float:
-    losses = []
-    for episode in episodes:
-        gamma = episode.at_true_role(method.competence(episode.queries, episode.contexts).transpose(1, 2))
-        losses.append(float(binary_cross_entropy(gamma, episode.outcome.to(gamma))))
-    return float(np.mean(losses))
 
 
 def main() -> None:

@@ -50,6 +50,7 @@ def samplers(draw):
         context_size=draw(st.integers(1, 30)),
         n_queries=draw(st.integers(1, 20)),
         n_experts=draw(st.integers(1, 8)),
+        varied=draw(st.sampled_from([0.0, 0.0, 0.5])),
     )
 
 
@@ -62,6 +63,7 @@ def answers_of(panel, expert):
 
 @given(samplers(), SEEDS)
 def test_a_context_is_as_full_and_as_balanced_as_the_other_answers_allow(sampler, seed):
+    assume(sampler.varied == 0)
     episode = sampler.draw(np.random.default_rng(seed))
     asked = set(rows_of(episode.queries))
     for expert in episode.contexts.experts:
@@ -75,6 +77,27 @@ def test_a_context_is_as_full_and_as_balanced_as_the_other_answers_allow(sampler
         had = [sum(label == y for label, _ in left.values()) for y in roles]
         for y in roles:
             assert took[y] == had[y] or took[y] >= max(took) - 1
+
+
+def test_varied_contexts_come_in_every_size_and_mix():
+    label = np.repeat([0, 1], [360, 40])
+    panel = Panel(numbered(400, 2), label, np.tile(label, (32, 1)))
+    rng = np.random.default_rng(0)
+    drawn = [EpisodeSampler(panel, context_size=20, n_queries=8, varied=0.5).draw(rng) for _ in range(20)]
+    count = torch.cat([episode.contexts.count for episode in drawn])
+    usual = (count == 10).all(-1)
+    assert 0.4 < usual.double().mean() < 0.6
+    varied = count[~usual]
+    n = varied.sum(-1)
+    assert n.min() == 1 and 70 <= n.max() <= 80
+    assert abs(float((n <= 8).double().mean()) - 0.5) < 0.1  # as many below √80 as above: log-uniform
+    assert abs(float(varied[:, 0].sum() / n.sum()) - 0.9) < 0.02  # the mix of the panel, not half and half
+
+
+def test_a_share_outside_its_range_is_refused():
+    for share in (-0.1, 1.1, float("nan")):
+        with refused(SettingError, "varied", str(share)):
+            EpisodeSampler(make_panel(0, 40, 4, 3, 1.0), context_size=10, varied=share)
 
 
 @given(samplers(), SEEDS)

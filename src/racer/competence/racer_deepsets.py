@@ -78,11 +78,19 @@ class DeepSetsNetwork:
 @final
 @dataclass(frozen=True)
 class RacerDeepSets(AbstractCompetence):
-    """The strongest ablation of the kernel; `RacerKernel` is cheaper, and better with many answers."""
+    """Learns how near is near, where `RacerKernel` has one temperature; slower to fit and to ask.
+
+    >>> from racer.checks import make_world
+    >>> world = make_world()
+    >>> method = RacerDeepSets(hidden=4).fit(world.panel, context_size=16)
+    >>> method.expert_correctness(world.queries, world.strangers).shape
+    torch.Size([3, 17])
+    """
 
     name: ClassVar[str] = "racer-deepsets"
 
     hidden: int = 16
+    varied: float = 0.5
     state: DeepSetsNetwork | None = None
 
     def __post_init__(self) -> None:
@@ -93,8 +101,9 @@ class RacerDeepSets(AbstractCompetence):
         """Fit φ and ρ on episodes of the panel's experts, a fifth of whom are held out to stop by."""
         rng = np.random.default_rng(seed)
         fitted_on, held_out = hold_out_experts(panel, 0.2, rng)
-        sampler = EpisodeSampler(fitted_on, context_size, n_queries=32, n_experts=16)
-        held = [EpisodeSampler(held_out, context_size, n_queries=64).draw(rng) for _ in range(HELD_OUT_EPISODES)]
+        sampler = EpisodeSampler(fitted_on, context_size, n_queries=32, n_experts=16, varied=self.varied)
+        held_sampler = EpisodeSampler(held_out, context_size, n_queries=64, varied=self.varied)
+        held = [held_sampler.draw(rng) for _ in range(HELD_OUT_EPISODES)]
         network = _Trainable(self.hidden, torch.Generator().manual_seed(int(rng.integers(2**62))))
 
         def loss(episode: Episode) -> Tensor:

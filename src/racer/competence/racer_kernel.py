@@ -34,6 +34,8 @@ FIT_OUTCOMES, HELD_OUT_OUTCOMES = 120_000, 40_000
 MOST_OUTCOMES_AN_ANSWER, MOST_EPISODES = 50, 400
 """Where fewer do: each answer is asked about in many contexts, but not without end."""
 BATCH = 2048
+LEAST_SPREAD = 0.1
+"""A feature that hardly moved while fitting must not run wild when it does."""
 
 
 @final
@@ -59,6 +61,7 @@ class RacerKernel(AbstractCompetence):
     temperature: float = 0.1
     prior: ContextPrior = field(default_factory=ContextPrior)
     hidden: int = 16
+    varied: float = 0.5
     state: RoleNetwork | None = None
 
     def __post_init__(self) -> None:
@@ -73,7 +76,7 @@ class RacerKernel(AbstractCompetence):
         u, right = self._summaries(fitted_on, context_size, FIT_OUTCOMES, rng)
         held_u, held_right = self._summaries(held_out, context_size, HELD_OUT_OUTCOMES, rng)
         torch_rng = torch.Generator().manual_seed(int(rng.integers(2**62)))
-        network = SummaryNetwork(u.mean(0), u.std(0, correction=0).clamp(min=1e-3), self.hidden, torch_rng)
+        network = SummaryNetwork(u.mean(0), u.std(0, correction=0).clamp(min=LEAST_SPREAD), self.hidden, torch_rng)
 
         def epoch() -> Iterator[Tensor]:
             for rows in torch.split(torch.randperm(len(u), generator=torch_rng), BATCH):
@@ -102,7 +105,7 @@ class RacerKernel(AbstractCompetence):
         self, panel: Panel, context_size: int, n_outcomes: int, rng: np.random.Generator
     ) -> tuple[Float[Tensor, "outcome feature"], Tensor]:
         """Summaries at the true role and whether the expert was right, over many episodes."""
-        sampler = EpisodeSampler(panel, context_size)
+        sampler = EpisodeSampler(panel, context_size, varied=self.varied)
         parts: list[tuple[Tensor, Tensor]] = []
         n, n_outcomes = 0, min(n_outcomes, MOST_OUTCOMES_AN_ANSWER * panel.n_answers)
         while n < n_outcomes and len(parts) < MOST_EPISODES:

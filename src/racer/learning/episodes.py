@@ -4,6 +4,10 @@ Source   the paper, "Implementation and evaluation protocol": contexts are class
          queries of their episode.
 
 An episode takes some experts, a minibatch of queries, and for each expert a context of past answers to other cases.
+
+The paper's contexts all have B answers, class-balanced. A head that has met no others cannot tell what fewer answers,
+or another mix of classes, mean, and is then sure of nonsense. So a share of the experts, `varied`, bring contexts as
+they come: of any mix, and of a size that is log-uniform from 1 to 4 B.
 """
 
 from dataclasses import dataclass
@@ -22,6 +26,8 @@ __all__ = ["Episode", "EpisodeSampler", "hold_out_experts"]
 
 
 Ints = Int[np.ndarray, "..."]
+LARGEST_VARIED = 4
+"""Varied contexts are up to this many times as large as usual: evidence grows after a head is fitted."""
 MOST_QUERIES = 2048
 """In sparse panels many queries are drawn so that each expert answered some of them; this bounds the work."""
 
@@ -52,7 +58,8 @@ class Episode:
 class EpisodeSampler:
     """Draws episodes from a panel; the generator is passed in.
 
-    A context has `context_size` answers, or fewer where an expert has not given that many beside the queries.
+    A context has `context_size` answers, or fewer where an expert has not given that many beside the queries; those of
+    a share `varied` of the experts are of any size and mix.
 
     >>> from racer import Cases, Panel
     >>> cases = Cases([[1.0, 0.1 * i] for i in range(40)], [[0.9, 0.1]] * 40)
@@ -67,6 +74,7 @@ class EpisodeSampler:
     context_size: int
     n_queries: int = 128  # an expert, about
     n_experts: int = 32
+    varied: float = 0.0
 
     def __post_init__(self) -> None:
         if min(self.context_size, self.n_queries, self.n_experts) < 1:
@@ -74,6 +82,12 @@ class EpisodeSampler:
                 "An episode needs experts, answers in their contexts, and queries.",
                 f"Got context_size={self.context_size}, n_queries={self.n_queries}, n_experts={self.n_experts}.",
                 "Give integers of at least 1; 'context_size' is how many answers a new expert will bring.",
+            )
+        if not 0 <= self.varied <= 1:
+            raise SettingError(
+                "'varied' is a share of the experts.",
+                f"Got {self.varied}.",
+                "Give a number from 0 (every context of the same size and balanced) to 1.",
             )
         if int(self._answers_each.max(initial=0)) < 2:
             raise TooFewAnswersError(
@@ -94,8 +108,17 @@ class EpisodeSampler:
         query = self._pick_queries(rng, item, answers[chosen])
         is_query = np.isin(item, query)
         in_context = np.flatnonzero(~is_query)
-        balanced = _balanced(rng, expert[in_context], panel.role.numpy()[entry[in_context]], self.context_size)
-        return self._assemble(chosen, entry, expert, item, query, is_query, in_context[balanced])
+        role, size = panel.role.numpy()[entry[in_context]], self._sizes(rng, len(chosen))
+        # an expert whose context is varied has one class only, as far as taking turns goes
+        role = np.where(size.is_varied[expert[in_context]], 0, role)
+        taken = _in_turns(rng, expert[in_context], role, size.n_answers)
+        return self._assemble(chosen, entry, expert, item, query, is_query, in_context[taken])
+
+    def _sizes(self, rng: np.random.Generator, n_experts: int) -> "_Sizes":
+        is_varied = rng.random(n_experts) < self.varied
+        any_size = np.exp(rng.random(n_experts) * np.log(LARGEST_VARIED * self.context_size + 1))
+        n_answers = np.where(is_varied, any_size.astype(np.int64), self.context_size)
+        return _Sizes(is_varied=is_varied, n_answers=n_answers)
 
     @property
     def _answers_each(self) -> Ints:
@@ -165,13 +188,22 @@ def hold_out_experts(panel: Panel, share: float, rng: np.random.Generator) -> tu
     return panel.subset([panel.experts[one] for one in kept]), panel.subset([panel.experts[one] for one in held])
 
 
-def _balanced(rng: np.random.Generator, expert: Ints, role: Ints, size: int) -> Ints:
-    """`size` answers an expert, taken role by role in turn, at random within a role."""
+@final
+@dataclass(frozen=True, eq=False)
+class _Sizes:
+    """What kind of context each expert brings."""
+
+    is_varied: Bool[np.ndarray, " expert"]
+    n_answers: Int[np.ndarray, " expert"]
+
+
+def _in_turns(rng: np.random.Generator, expert: Ints, role: Ints, size: Ints) -> Ints:
+    """`size[e]` answers of each expert e, taken role by role in turn, at random within a role."""
     shuffled = np.lexsort((rng.random(len(expert)), role, expert))
     turn = np.empty(len(expert), dtype=np.int64)
     turn[shuffled] = _place_in_run(expert[shuffled], role[shuffled])
     by_turn = np.lexsort((rng.random(len(expert)), turn, expert))
-    return np.sort(by_turn[_place_in_run(expert[by_turn]) < size])
+    return np.sort(by_turn[_place_in_run(expert[by_turn]) < size[expert[by_turn]]])
 
 
 def _place_in_run(*keys: Ints) -> Ints:
