@@ -22,6 +22,7 @@ from racer import (
 from racer.competence.global_accuracy import BetaPrior
 from racer.competence.racer_deepsets import DeepSetsNetwork
 from racer.competence.role_network import RoleNetwork
+from racer.pooling import ContextPrior
 from racer.pooling.neighbours import tie_width
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -83,6 +84,33 @@ def test_racer_kernel(episode, temperature, seed):
     state = kernel_network(seed)
     method = RacerKernel(temperature=temperature, hidden=5, state=state)
     assert_follows(method, episode, reference.racer_kernel, temperature, *as_lists(state).values())
+
+
+@given(episodes(), st.floats(0, 20), st.floats(0, 5), st.floats(0, 1), SEEDS)
+def test_racer_kernel_with_priors(episode, local, population, mean, seed):
+    state, prior = kernel_network(seed), ContextPrior(local=local, population=population, population_mean=mean)
+    method = RacerKernel(temperature=0.2, prior=prior, hidden=5, state=state)
+    weights, priors = as_lists(state).values(), (local, population, mean)
+    assert_follows(method, episode, lambda *at: reference.racer_kernel(*at, 0.2, *weights, priors=priors))
+
+
+@given(episodes(), st.sampled_from([0.1, 0.03, 0.005]), SEEDS)
+def test_with_gradients_the_answers_are_the_same(episode, temperature, seed):
+    """The path that keeps a graph against the one that does not, roles nobody showed included."""
+    method = RacerKernel(temperature=temperature, hidden=5, state=kernel_network(seed))
+    plain = method.competence(episode.queries, episode.context)
+    parts = episode.queries.embedding, episode.queries.posterior
+    queries = Cases(*(part.clone().requires_grad_() for part in parts))
+    kept = method.competence(queries, episode.context)
+    assert kept.requires_grad
+    torch.testing.assert_close(kept.detach(), plain, atol=TOLERANCE[plain.dtype], rtol=0)
+    q, scored = (
+        method.expert_correctness(queries, episode.context),
+        method.expert_correctness(episode.queries, episode.context),
+    )
+    torch.testing.assert_close(q.detach(), scored, atol=TOLERANCE[plain.dtype], rtol=0)
+    q.sum().backward()
+    assert queries.embedding.grad.isfinite().all() and queries.posterior.grad.isfinite().all()
 
 
 @given(episodes(max_answers=8), SEEDS)

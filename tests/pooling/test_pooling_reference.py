@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import pooling as reference
 from strategies import TOLERANCE, episodes
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from racer import Cases, Context, Panel
+from racer import Cases, Context, Panel, RacerKNN
 from racer.pooling import ContextPrior, same_role_mean, same_role_neighbours
+from racer.pooling.cosine import CHUNK
 from racer.pooling.neighbours import tie_width
 
 TEMPERATURES = st.sampled_from([1.0, 0.1, 0.03, 0.026, 0.02, 0.005])
@@ -49,6 +51,61 @@ def test_neighbours_equal_the_equation(episode, k):
     context, tie = as_triples(episode), tie_width(got.dtype)
     want = table(episode, lambda x, y: reference.nearest_mean(x, y, context, k, tie))
     torch.testing.assert_close(got.double(), want, atol=TOLERANCE[got.dtype], rtol=0)
+
+
+@pytest.mark.parametrize("temperature", [0.026, 0.0225, 0.02, 0.018, 0.01, 0.005])
+def test_a_role_whose_answers_are_all_opposite_keeps_its_own_mean(temperature):
+    """exp(−2/τ) is no float32 here, or hardly one: the shift must be the group's own."""
+    angles = torch.tensor([3.1415927, 3.10, 3.06, 0.0])
+    bank = Cases(torch.stack([angles.cos(), angles.sin()], -1), torch.full((4, 2), 0.5))
+    context = Context(bank, label=[0, 0, 0, 1], answer=[0, 1, 0, 1])
+    got = same_role_mean(bank[3:], context, temperature).mean[0, 0]
+    triples = [
+        (z, label, answer) for z, label, answer in zip(bank.embedding.tolist(), [0, 0, 0, 1], [0, 1, 0, 1], strict=True)
+    ]
+    assert float(got) == pytest.approx(
+        reference.same_role_mean(bank.embedding[3].tolist(), 0, triples, temperature), abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_small_temperature_does_not_magnify_the_rounding_of_a_long_product(seed):
+    """256 features, cases that nearly coincide, τ = 0.005: a cosine in float32 would be off by enough to show."""
+    generator = torch.Generator().manual_seed(seed)
+    centre = torch.randn(256, generator=generator)
+    bank = Cases(centre + 0.1 * torch.randn(12, 256, generator=generator), torch.full((12, 2), 0.5))
+    label, answer = [0] * 12, [0, 1] * 6
+    got = same_role_mean(bank[:3], Context(bank, label, answer), temperature=0.005).mean[:, 0]
+    triples = list(zip(bank.embedding.tolist(), label, answer, strict=True))
+    want = [reference.same_role_mean(x, 0, triples, 0.005) for x in bank.embedding[:3].tolist()]
+    assert got.tolist() == pytest.approx(want, abs=1e-5)
+
+
+class Largest(TorchDispatchMode):
+    """The most numbers any tensor held that was made meanwhile."""
+
+    def __init__(self):
+        super().__init__()
+        self.numel = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        for one in made if isinstance(made, (list, tuple)) else [made]:
+            if isinstance(one, torch.Tensor):
+                self.numel = max(self.numel, one.numel())
+        return made
+
+
+def test_memory_does_not_grow_with_the_number_of_queries():
+    generator = torch.Generator().manual_seed(0)
+    bank = Cases(torch.randn(500, 4, generator=generator), torch.rand(500, 3, generator=generator).softmax(-1))
+    panel = Panel(bank, torch.randint(3, (500,), generator=generator), torch.randint(3, (4, 500), generator=generator))
+    queries = Cases(torch.randn(20_000, 4, generator=generator), torch.rand(20_000, 3, generator=generator).softmax(-1))
+    with Largest() as largest:
+        RacerKNN(k=3).deferral_score(queries, panel)
+        same_role_mean(queries, panel)
+    in_and_out = 2 * 4 * 3 * len(queries)
+    assert largest.numel <= max(CHUNK, in_and_out) < len(bank.embedding) * len(queries)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

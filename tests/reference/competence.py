@@ -38,18 +38,18 @@ def global_accuracy(x, posterior, y, context, alpha, beta):
     return (alpha + t) / (alpha + beta + len(context))
 
 
-def summary(x, posterior, y, context, temperature):
+def summary(x, posterior, y, context, temperature, priors=(0.0, 0.0, 0.5)):
     """u_{e,y}(x), in the paper's order."""
     same = triples(context)
     return [
-        same_role_mean(x, y, same, temperature),
+        same_role_mean(x, y, same, temperature, *priors),
         math.log1p(sum(label == y for _, label, _ in same)),
         log_mass(x, y, same, temperature),
         posterior[y],
         rank(posterior, y),
         margin(posterior, y),
         entropy(posterior),
-        global_prior(same),
+        global_prior(same, *priors[1:]),
     ]
 
 
@@ -64,8 +64,8 @@ def sigmoid(logit):
     return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
-def racer_kernel(x, posterior, y, context, temperature, w1, b1, w2, b2):
-    return sigmoid(two_layers(summary(x, posterior, y, context, temperature), w1, b1, w2, b2))
+def racer_kernel(x, posterior, y, context, temperature, w1, b1, w2, b2, priors=(0.0, 0.0, 0.5)):
+    return sigmoid(two_layers(summary(x, posterior, y, context, temperature, priors), w1, b1, w2, b2))
 
 
 def racer_deepsets(x, posterior, y, context, a, b, w1, b1, w2, b2):
@@ -133,3 +133,12 @@ def class_gated_by_shares(posterior, context):
             model_right += weight * share(p, label)
     won = right - model_right
     return (1 + right) / (2 + n), (won / (2 + n) if won > 1.5 else -max(posterior)), won
+
+
+def beta_binomial(pairs, alpha, beta):
+    """Σ_e log B(α + t, β + n − t) − log B(α, β)."""
+
+    def log_beta(a, b):
+        return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+    return math.fsum(log_beta(alpha + t, beta + n - t) - log_beta(alpha, beta) for t, n in pairs)

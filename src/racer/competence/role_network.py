@@ -94,7 +94,7 @@ class RoleNetwork:
                 f"Expected (hidden, {N_FEATURES}), (hidden,), (hidden,), ().",
             )
 
-    def logit(self, u: Float[Tensor, "row feature"]) -> Float[Tensor, " row"]:
+    def logit(self, u: Float[Tensor, "*row feature"]) -> Float[Tensor, "*row"]:
         """g_θ of each summary."""
         return torch.relu(u @ self.w1.to(u).T + self.b1.to(u)) @ self.w2.to(u) + self.b2.to(u)
 
