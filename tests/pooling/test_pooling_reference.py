@@ -70,14 +70,14 @@ def test_a_role_whose_answers_are_all_opposite_keeps_its_own_mean(temperature):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_small_temperature_does_not_magnify_the_rounding_of_a_long_product(seed):
-    """256 features, cases that nearly coincide, τ = 0.005: a cosine in float32 would be off by enough to show."""
+    """256 features, cases that nearly coincide, τ = 0.0001: the cosines must come in float64."""
     generator = torch.Generator().manual_seed(seed)
     centre = torch.randn(256, generator=generator)
-    bank = Cases(centre + 0.1 * torch.randn(12, 256, generator=generator), torch.full((12, 2), 0.5))
+    bank = Cases(centre + 0.01 * torch.randn(12, 256, generator=generator), torch.full((12, 2), 0.5))
     label, answer = [0] * 12, [0, 1] * 6
-    got = same_role_mean(bank[:3], Context(bank, label, answer), temperature=0.005).mean[:, 0]
+    got = same_role_mean(bank[:3], Context(bank, label, answer), temperature=0.0001).mean[:, 0]
     triples = list(zip(bank.embedding.tolist(), label, answer, strict=True))
-    want = [reference.same_role_mean(x, 0, triples, 0.005) for x in bank.embedding[:3].tolist()]
+    want = [reference.same_role_mean(x, 0, triples, 0.0001) for x in bank.embedding[:3].tolist()]
     assert got.tolist() == pytest.approx(want, abs=1e-5)
 
 
