@@ -6,8 +6,7 @@ Symbols  z embedding · p_ω(y|x) posterior · p_max confidence
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 import torch
@@ -28,7 +27,11 @@ from racer.role_state import RoleState, role_state
 __all__ = ["Cases"]
 
 POSTERIOR_TOLERANCE = 1e-3
-"""How far a row of the posterior may sum from one: half-precision softmax outputs are ordinary."""
+"""How far a row of the posterior may sum from one: half-precision softmax outputs are ordinary. It is then divided by
+its sum, so that no probability derived from it leaves [0, 1]."""
+ROUNDING = 1e-6
+"""What rounding may have added to a probability or taken from it."""
+Derived = TypeVar("Derived")
 
 
 @final
@@ -57,7 +60,7 @@ class Cases:
         posterior = posterior.to(dtype=dtype, device=embedding.device)
         _check(embedding, posterior)
         object.__setattr__(self, "embedding", embedding)
-        object.__setattr__(self, "posterior", posterior)
+        object.__setattr__(self, "posterior", _normalised(posterior))
 
     @classmethod
     def empty(cls, n_features: int, n_roles: int, dtype: torch.dtype = torch.float32) -> "Cases":
@@ -108,12 +111,12 @@ class Cases:
                 raise IndexError(f"case {rows} of {len(self)}")  # also what ends a for loop
             rows = slice(at, at + 1)
         elif not isinstance(rows, slice):
-            rows = _to_rows(rows).to(self.embedding.device)
+            rows = _to_rows(rows, len(self)).to(self.embedding.device)
         elif rows.step is not None and rows.step < 0:
             rows = torch.tensor(range(*rows.indices(len(self))), dtype=torch.int64, device=self.embedding.device)
         some = unchecked_cases(self.embedding[rows], self.posterior[rows])
-        if isinstance(rows, slice) and "direction" in self.__dict__:
-            some.__dict__["direction"] = self.direction[rows]
+        if isinstance(rows, slice) and "_direction" in self.__dict__:
+            some.__dict__["_direction"] = self.__dict__["_direction"][rows]
         return some
 
     @property
@@ -141,17 +144,32 @@ class Cases:
         """The model's own answer."""
         return self.posterior.argmax(-1)
 
-    @cached_property
+    @property
     def direction(self) -> Float[Tensor, "item feature"]:
-        """Embeddings of length one. Dividing by the largest entry first keeps tiny and huge rows exact."""
-        scaled: Tensor = self.embedding / torch.linalg.vector_norm(self.embedding, ord=math.inf, dim=-1, keepdim=True)
-        direction: Tensor = scaled / torch.linalg.vector_norm(scaled, dim=-1, keepdim=True)
-        return direction
+        """Embeddings of length one."""
+        return self.kept("_direction", self.embedding, lambda: unit_rows(self.embedding))
 
-    @cached_property
+    @property
     def role_state(self) -> RoleState:
         """Posterior, rank, margin and entropy of every role."""
-        return role_state(self.posterior)
+        return self.kept("_role_state", self.posterior, lambda: role_state(self.posterior))
+
+    def kept(self, name: str, source: Tensor, work_out: Callable[[], Derived]) -> Derived:
+        """What is derived from these cases, worked out once. Where it carries a gradient, it belongs to one step."""
+        if source.requires_grad and torch.is_grad_enabled():
+            return work_out()
+        if name not in self.__dict__:
+            # in inference mode it would be of no use to training later
+            with torch.inference_mode(False), torch.no_grad():
+                self.__dict__[name] = work_out()
+        derived: Derived = self.__dict__[name]
+        return derived
+
+    def detached(self) -> "Cases":
+        """The same cases without gradients, in the same memory."""
+        if not (self.embedding.requires_grad or self.posterior.requires_grad):
+            return self
+        return unchecked_cases(self.embedding.detach(), self.posterior.detach())
 
     def require_same_space(self, other: "Cases", name: str) -> None:
         """Refuse cases of another classifier: another width, another number of roles, another floating type."""
@@ -182,6 +200,13 @@ def unchecked_cases(embedding: Float[Tensor, "item feature"], posterior: Float[T
     return cases
 
 
+def unit_rows(embedding: Float[Tensor, "item feature"]) -> Float[Tensor, "item feature"]:
+    """Rows of length one. Dividing by the largest entry first keeps tiny and huge rows exact."""
+    scaled: Tensor = embedding / torch.linalg.vector_norm(embedding, ord=math.inf, dim=-1, keepdim=True)
+    unit: Tensor = scaled / torch.linalg.vector_norm(scaled, dim=-1, keepdim=True)
+    return unit
+
+
 def to_float(values: Any, name: str) -> Tensor:
     """A floating tensor of at least 32 bits, sharing memory and gradients where it can."""
     tensor = to_tensor(values, name)
@@ -192,7 +217,7 @@ def to_float(values: Any, name: str) -> Tensor:
             "Give the real part, or both parts as features of their own.",
             name=name,
         )
-    if not tensor.is_floating_point() or tensor.dtype in (torch.float16, torch.bfloat16):
+    if tensor.dtype not in (torch.float32, torch.float64):
         tensor = tensor.to(torch.float32)
     return tensor
 
@@ -201,6 +226,8 @@ def to_tensor(values: Any, name: str) -> Tensor:
     """A tensor from whatever holds numbers: array, tensor, data frame, nested lists, a list of rows."""
     try:
         if isinstance(values, Tensor):
+            if values.layout != torch.strided or values.is_meta:
+                raise ValueError(f"it is a {'meta' if values.is_meta else str(values.layout)} tensor; give a dense one")
             return values
         is_list = isinstance(values, (list, tuple))
         if is_list and any(isinstance(row, Tensor) for row in values):
@@ -230,7 +257,7 @@ def _for_torch(values: Any) -> np.ndarray:
     return array if array.flags.writeable and min(array.strides, default=0) >= 0 else array.copy()
 
 
-def _to_rows(rows: Any) -> Tensor:
+def _to_rows(rows: Any, n: int) -> Tensor:
     """A mask, or indices as int64: torch takes uint8 for a mask and has no empty list of integers."""
     index = to_tensor(rows, "rows")
     index = index if index.ndim else index[None]
@@ -240,6 +267,14 @@ def _to_rows(rows: Any) -> Tensor:
             f"Got {index.dtype} of shape {tuple(index.shape)}.",
             "Give integers or booleans in one dimension.",
         )
+    if index.dtype == torch.bool and len(index) != n:
+        raise ShapeError(
+            "A mask must say of every case whether it is picked.",
+            f"Got {len(index)} entries for {n} cases.",
+            "Give one boolean per case.",
+        )
+    if index.dtype != torch.bool and len(index) and not -n <= int(index.min()) <= int(index.max()) < n:
+        raise IndexError(f"cases {int(index.min())} to {int(index.max())} of {n}")
     return index if index.dtype == torch.bool else index.to(torch.int64)
 
 
@@ -293,7 +328,7 @@ def _check(embedding: Tensor, posterior: Tensor) -> None:
             "Apply a softmax to the classifier's logits in float32.",
         )
         _refuse_rows(
-            (posterior < 0).any(-1),
+            (posterior < -ROUNDING).any(-1),
             PosteriorError,
             "Probabilities in 'posterior' must be at least 0.",
             lambda row: f"holds {float(posterior[row].min()):.6g}",
@@ -306,6 +341,16 @@ def _check(embedding: Tensor, posterior: Tensor) -> None:
             lambda row: f"sums to {float(total[row]):.6g}",
             "Apply a softmax to the logits in float32, or divide each row by its sum.",
         )
+
+
+def _normalised(posterior: Tensor) -> Tensor:
+    """Rows that rounding has moved are put right; the others stay as they are, in the caller's memory."""
+    with torch.no_grad():
+        moved = ((posterior.sum(-1) - 1).abs() > ROUNDING) | (posterior < 0).any(-1)
+    if not moved.any():
+        return posterior
+    cleared = posterior.clamp(min=0)
+    return torch.where(moved[:, None], cleared / cleared.sum(-1, keepdim=True), posterior)
 
 
 def _refuse_rows(bad: Tensor, error: type[RacerError], what: str, describe: Callable[[int], str], fix: str) -> None:

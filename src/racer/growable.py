@@ -98,7 +98,7 @@ class Bank:
     def cases(self) -> Cases:
         """The rows as cases, with their directions known."""
         cases = unchecked_cases(self.embedding.rows, self.posterior.rows)
-        cases.__dict__["direction"] = self.direction.rows
+        cases.__dict__["_direction"] = self.direction.rows
         return cases
 
     def starts_with(self, other: "Bank") -> bool:

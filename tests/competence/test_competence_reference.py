@@ -136,7 +136,6 @@ def test_class_gated(episode):
 def test_class_gated_where_largest_classes_tie(episode):
     rows = episode.rows()
     want = [reference.class_gated_by_shares(p, rows) for _, p in episode.asked()]
-    assume(all(abs(won - 1.5) > 1e-3 for _, _, won in want))
     method, tolerance = ClassGated(), TOLERANCE[episode.queries.dtype]
     got = [method.expert_correctness, method.deferral_score]
     for ask, column in zip(got, zip(*want, strict=True), strict=False):

@@ -132,7 +132,7 @@ def class_gated_by_shares(posterior, context):
             right += weight * (answer == label)
             model_right += weight * share(p, label)
     won = right - model_right
-    return (1 + right) / (2 + n), (won / (2 + n) if won > 1.5 else -max(posterior)), won
+    return (1 + right) / (2 + n), (won / (2 + n) if won > 1.999 else -max(posterior)), won
 
 
 def beta_binomial(pairs, alpha, beta):

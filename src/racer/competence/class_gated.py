@@ -30,8 +30,8 @@ from racer.pooling import sum_groups
 
 __all__ = ["ClassGated"]
 
-OPEN_FROM = 2.0
-"""Net answers the expert must win by; half a unit of slack absorbs the rounding of shares."""
+OPEN_FROM = 2.0 - 1e-3
+"""Net answers the expert must win by, less what the rounding of shares may take."""
 
 
 @final
@@ -69,7 +69,7 @@ class ClassGated(AbstractMethod):
         """Shrunk gain where the gate is open, −p_max where it is closed."""
         n, right, model_right = _tallies(queries, evidence)
         won = right - model_right
-        score = torch.where(won > OPEN_FROM - 0.5, won / (2.0 + n), -queries.confidence)
+        score = torch.where(won >= OPEN_FROM, won / (2.0 + n), -queries.confidence)
         return score if isinstance(evidence, Panel) else score[0]
 
     def posterior(self, queries: Cases, evidence: Context | Panel) -> Float[Tensor, "*expert item role"]:
@@ -84,7 +84,9 @@ def _tallies(queries: Cases, evidence: Context | Panel) -> tuple[Tensor, Tensor,
     share = _predicted(panel.cases)
     model_right = share.gather(1, panel.label.clamp(min=0)[:, None])
     by_right = panel.offset[:: panel.n_roles]
-    sums = sum_groups(torch.cat([share, share * model_right], 1), panel.item, by_right).view(len(panel), 2, 2, -1)
+    sums = sum_groups(torch.cat([share, share * model_right], 1), panel.item, by_right).view(
+        len(panel), 2, 2, panel.n_roles
+    )
     n, n_model_right = sums.sum(1).unbind(1)
     asked = _predicted(queries).T
     return n @ asked, sums[:, 1, 0] @ asked, n_model_right @ asked

@@ -44,11 +44,7 @@ __all__ = ["DeepSetsNetwork", "RacerDeepSets"]
 
 TOKEN, READOUT = 6, 6
 """Numbers in a token, and those ρ reads beside the two means."""
-KINDS = torch.tensor(
-    # same, named, right
-    [[1, 0, 0], [1, 1, 1], [0, 0, 0], [0, 0, 1], [0, 1, 0]],
-    dtype=torch.float32,
-)
+KINDS = ((1, 0, 0), (1, 1, 1), (0, 0, 0), (0, 0, 1), (0, 1, 0))  # same, named, right
 """Same role and wrong, same and right, other and wrong, other and right, other and named (hence wrong)."""
 EPISODES_AN_EPOCH, HELD_OUT_EPISODES = 25, 8
 
@@ -129,7 +125,7 @@ class RacerDeepSets(AbstractCompetence):
                 "It was not fitted or loaded.",
                 "Call method = method.fit(panel), or use RacerKNN, which needs no fitting.",
             )
-        numbers = self.hidden * (KINDS.numel() * len(panel.cases) + 4 * panel.count.numel())
+        numbers = self.hidden * (3 * len(KINDS) * len(panel.cases) + 4 * panel.count.numel())
         parts = [_logits(self.state, queries[part], panel) for part in query_chunks(len(queries), rows=numbers)]
         return torch.sigmoid(pairs.take(torch.cat(parts, -1)))
 
@@ -182,9 +178,8 @@ def _means(network: DeepSetsNetwork, queries: Cases, panel: Panel) -> tuple[Tens
     truth = panel.label.clamp(min=0)[:, None]
     of_bank = [bank.role_state.posterior.gather(1, truth), bank.role_state.rank.gather(1, truth).log()]
     plain = similarity(bank, queries)[:, :, None] * a[:, 3] + (torch.cat(of_bank, 1) @ a[:, 4:].T)[:, None]
-    same_wrong, same_right, other_wrong, other_right, named = (
-        torch.relu(plain + kind).flatten(1) for kind in KINDS.to(like) @ a[:, :3].T + network.b.to(like)
-    )
+    kinds = torch.tensor(KINDS, dtype=a.dtype, device=a.device) @ a[:, :3].T + network.b.to(like)
+    same_wrong, same_right, other_wrong, other_right, named = (torch.relu(plain + kind).flatten(1) for kind in kinds)
     # right answers read the second half of the stacked rows
     item = panel.item + len(bank) * panel.right
     same = torch.cat([same_wrong, same_right])

@@ -1,8 +1,10 @@
 """Fit a small network until experts held out from fitting stop getting better."""
 
 import copy
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +12,18 @@ from torch import Tensor, nn
 from racer.learning.progress import progress_bar
 
 __all__ = ["fit_with_early_stopping", "one_thread", "seeded_linear"]
+
+
+@dataclass
+class _Fits:
+    """Fits that run at this moment, in any thread."""
+
+    running: int = 0
+    threads_before: int = 1
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_FITS = _Fits()
 
 
 def fit_with_early_stopping(
@@ -29,7 +43,12 @@ def fit_with_early_stopping(
     """
     optimiser = torch.optim.Adam(network.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=max_epochs)
-    with one_thread(), progress_bar(f"fitting {label}", max_epochs, progress) as step:
+    with (
+        one_thread(),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        progress_bar(f"fitting {label}", max_epochs, progress) as step,
+    ):
         best, best_weights, waited = validate(), copy.deepcopy(network.state_dict()), 0
         for _ in range(max_epochs):
             for loss in epoch():
@@ -50,7 +69,7 @@ def fit_with_early_stopping(
 
 def seeded_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
     """A linear layer whose start comes from the generator passed in: uniform within ±1/√n_in."""
-    layer = nn.Linear(n_in, n_out, device="meta").to_empty(device="cpu")
+    layer = nn.Linear(n_in, n_out, device="meta", dtype=torch.float32).to_empty(device="cpu")
     for parameter in layer.parameters():
         nn.init.uniform_(parameter, -(n_in**-0.5), n_in**-0.5, generator=generator)
     return layer
@@ -59,9 +78,15 @@ def seeded_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linea
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Small steps run faster on one thread than on several that wait for each other, and sum in one order."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    with _FITS.lock:
+        if not _FITS.running:
+            _FITS.threads_before = torch.get_num_threads()
+        _FITS.running += 1
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _FITS.lock:
+            _FITS.running -= 1
+            # the number is the whole program's: whoever fits last gives it back
+            torch.set_num_threads(1 if _FITS.running else _FITS.threads_before)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from racer.cases import Cases
+from racer.cases import Cases, unit_rows
 
 __all__ = ["query_chunks", "similarity"]
 
@@ -35,13 +35,7 @@ def similarity(bank: Cases, queries: Cases, dtype: torch.dtype | None = None) ->
 
 
 def _widen(cases: Cases, dtype: torch.dtype) -> Tensor:
-    key = f"direction_{dtype}"
-    if key not in cases.__dict__:
-        scaled = cases.embedding.to(dtype)
-        scaled = scaled / torch.linalg.vector_norm(scaled, ord=float("inf"), dim=-1, keepdim=True)
-        cases.__dict__[key] = scaled / torch.linalg.vector_norm(scaled, dim=-1, keepdim=True)
-    widened: Tensor = cases.__dict__[key]
-    return widened
+    return cases.kept(f"_direction_{dtype}", cases.embedding, lambda: unit_rows(cases.embedding.to(dtype)))
 
 
 def query_chunks(n_queries: int, rows: int) -> Iterator[slice]:

@@ -113,7 +113,7 @@ def _general(near: Tensor, panel: Panel, temperature: float, prior: ContextPrior
         pull = torch.sigmoid((total + unsupported).log() + shift - math.log(prior.local))
         mean = accuracy[:, None, None] + pull * (mean - accuracy[:, None, None])
     capped = (near / temperature).clamp(max=MASS_CAP).exp()
-    mass = sum_groups(capped, panel.item, panel.offset).view(len(panel), 2, panel.n_roles, -1).sum(1)
+    mass = sum_groups(capped, panel.item, panel.offset).view(len(panel), 2, panel.n_roles, near.shape[1]).sum(1)
     return torch.stack([mass.log1p(), _fall_back(mean, panel, accuracy)], 1)
 
 
@@ -124,7 +124,7 @@ def _fall_back(mean: Tensor, panel: Panel, accuracy: Tensor) -> Tensor:
 def _shared_sums(near: Tensor, panel: Panel, temperature: float) -> Tensor:
     """Σ K over wrong and over right answers, (expert, 2, role, query), over exp(1/τ)."""
     weight = (near - 1.0).mul_(1.0 / temperature).exp_()
-    return sum_groups(weight, panel.item, panel.offset).view(len(panel), 2, panel.n_roles, -1)
+    return sum_groups(weight, panel.item, panel.offset).view(len(panel), 2, panel.n_roles, near.shape[1])
 
 
 def _within(near: Tensor, panel: Panel, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -139,7 +139,7 @@ def _within(near: Tensor, panel: Panel, temperature: float) -> tuple[Tensor, Ten
         totals.append(sum_groups(weight, each, answers.offset))
         rights.append(sum_groups(weight * answers.right[:, None], each, answers.offset))
         shifts.append(nearest / temperature)
-    shape = (len(panel), panel.n_roles, -1)
+    shape = (len(panel), panel.n_roles, near.shape[1])
     right, total, shift = (torch.cat(parts, -1).view(shape) for parts in (rights, totals, shifts))
     return right, total, shift
 
