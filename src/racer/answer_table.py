@@ -30,7 +30,7 @@ from racer.errors import (
     UnknownItemError,
 )
 
-__all__ = ["AnswerTable", "read_answers", "read_classes"]
+__all__ = ["AnswerTable", "in_order_of", "read_answers", "read_classes"]
 
 NATIVE = {name: name for name in ("expert", "item", "answer", "label")}
 CROWD_KIT = {"expert": "worker", "item": "task", "answer": "label"}
@@ -80,15 +80,46 @@ def read_answers(
     )
 
 
-def read_classes(values: Any, classes: Sequence[str], n_roles: int, name: str) -> Any:
-    """Class indices for class names; what holds no text comes back as it is.
+def read_classes(values: Any, classes: Sequence[str] | None, n_roles: int, name: str) -> Any:
+    """Class indices for class names. Numbers are indices already, unless numbers are what the classes are called.
 
     >>> read_classes(["dog", None], classes=["cat", "dog"], n_roles=2, name="label")
     array([ 1, -1])
     """
-    if hasattr(values, "detach") or not any(isinstance(one, str) for one in np.asarray(values, dtype=object).flat):
+    if classes is None:
+        return values
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    named_by_text = all(isinstance(one, str) for one in classes)
+    if named_by_text and not any(isinstance(one, str) for one in np.asarray(values, dtype=object).flat):
         return values
     return _to_classes(_blank_to_null(_as_column(values)), _class_names(classes, n_roles), n_roles, name)
+
+
+def in_order_of(items: Sequence[Any], values: Any, name: str) -> Any:
+    """Values in the order of the items, where they come by id; else as they are.
+
+    >>> in_order_of(["a", "b"], {"b": 1, "a": 0}, "label")
+    [0, 1]
+    """
+    by_id = values if isinstance(values, Mapping) else None
+    if by_id is None and hasattr(values, "index") and hasattr(values, "to_numpy"):
+        index = list(values.index)
+        if index == list(range(len(index))):
+            return values.to_numpy()
+        by_id = dict(zip(index, values.to_list(), strict=True))
+    if by_id is None:
+        return values
+    by_text = {str(one): value for one, value in by_id.items()}
+    missing = [str(one) for one in items if str(one) not in by_text]
+    if missing:
+        raise UnknownItemError(
+            f"'{name}' is given by id, and lacks some.",
+            f"It has none for {missing[0]!r}; {len(missing)} of {len(items)} cases.",
+            "Give one for each case; where the order is that of the cases, give the plain values: series.to_numpy().",
+            name=name,
+        )
+    return [by_text[str(one)] for one in items]
 
 
 def _to_arrow(table: Any, named_classes: bool) -> pa.Table:

@@ -61,10 +61,18 @@ def write_method(method: Any, folder: str | PathLike[str]) -> None:
             "Give its settings and its state the types and shapes that the class declares.",
             method=str(getattr(method, "name", type(method).__name__)),
         ) from error
-    folder.mkdir(parents=True, exist_ok=True)
-    if manifest["state"]:
-        _replace(folder / manifest["state"], blob)
-    _replace(folder / MANIFEST, text)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if manifest["state"]:
+            _replace(folder / manifest["state"], blob)
+        _replace(folder / MANIFEST, text)
+    except OSError as error:
+        raise ArtifactError(
+            "The method cannot be written there.",
+            f"'{folder}': {error.strerror or error}.",
+            "Name a folder that is there or can be made.",
+            folder=str(folder),
+        ) from error
     for old in folder.iterdir():
         if STATE_NAME.fullmatch(old.name) and old.name != manifest["state"]:
             old.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from racer.errors import (
 )
 from racer.role_state import RoleState, role_state
 
-__all__ = ["Cases"]
+__all__ = ["Cases", "require_cases", "to_float", "to_tensor", "unchecked_cases", "unit_rows"]
 
 POSTERIOR_TOLERANCE = 1e-3
 """How far a row of the posterior may sum from one: half-precision softmax outputs are ordinary. It is then divided by
@@ -198,6 +198,17 @@ def unchecked_cases(embedding: Float[Tensor, "item feature"], posterior: Float[T
     object.__setattr__(cases, "embedding", embedding)
     object.__setattr__(cases, "posterior", posterior)
     return cases
+
+
+def require_cases(value: Any, name: str) -> None:
+    """Refuse what is no `Cases`: a bare array of embeddings says nothing of the classifier."""
+    if not isinstance(value, Cases):
+        raise ShapeError(
+            f"'{name}' must be a Cases.",
+            f"Got a {type(value).__name__}.",
+            "Give racer.Cases(embedding, posterior).",
+            name=name,
+        )
 
 
 def unit_rows(embedding: Float[Tensor, "item feature"]) -> Float[Tensor, "item feature"]:

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from racer.cases import Cases
+from racer.cases import Cases, require_cases
 from racer.classes import NO_ANSWER, refuse_unlabelled, to_classes
 
 __all__ = ["Context"]
@@ -33,6 +33,7 @@ class Context:
     answer: Int[Tensor, " item"]
 
     def __init__(self, cases: Cases, label: ArrayLike | Tensor, answer: ArrayLike | Tensor) -> None:
+        require_cases(cases, "cases")
         object.__setattr__(self, "cases", cases)
         object.__setattr__(self, "label", to_classes(label, cases.n_roles, "label", (len(cases),)))
         object.__setattr__(self, "answer", to_classes(answer, cases.n_roles, "answer", (len(cases),)))

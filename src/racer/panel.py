@@ -9,7 +9,7 @@ sparse product gives Σ K over wrong and over right answers as two blocks (role 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -20,8 +20,8 @@ from jaxtyping import Bool, Int
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from racer.answer_table import read_answers, read_classes
-from racer.cases import Cases, to_tensor
+from racer.answer_table import in_order_of, read_answers, read_classes
+from racer.cases import Cases, require_cases, to_tensor
 from racer.classes import (
     NO_ANSWER,
     refuse_repeated,
@@ -34,7 +34,7 @@ from racer.context import Context
 from racer.errors import DuplicateExpertError, LabelError, ShapeError, UnknownExpertError
 from racer.growable import Bank
 
-__all__ = ["Context", "Panel", "panel_of"]
+__all__ = ["Context", "Panel", "require_panel"]
 
 OUTSIDE_INFERENCE = torch.inference_mode(False)
 """What is kept must serve training too, also where it was first asked for while scoring in inference mode."""
@@ -78,6 +78,7 @@ class Panel:
         answer: ArrayLike | Tensor,
         experts: Sequence[str] | None = None,
     ) -> None:
+        require_cases(cases, "cases")
         refuse_unordered(experts, "experts")
         answers = to_classes(answer, cases.n_roles, "answer", (None, len(cases)))
         ids = tuple(str(one) for one in (range(len(answers)) if experts is None else experts))
@@ -138,6 +139,12 @@ class Panel:
         >>> len(panel.cases), panel["dr-lee"].answer
         (2, tensor([0, 1]))
         """
+        if not isinstance(contexts, Mapping) or not all(isinstance(one, Context) for one in contexts.values()):
+            raise ShapeError(
+                "'contexts' must map each expert to a Context.",
+                f"Got a {type(contexts).__name__}.",
+                'Give {"dr-lee": Context(cases, label, answer)}.',
+            )
         if not contexts:
             raise ShapeError(
                 "A panel needs at least one context.",
@@ -176,7 +183,9 @@ class Panel:
     ) -> "Panel":
         """A panel from a long table: `expert, item, answer[, label]`, or crowd-kit's `task, worker, label`.
 
-        `items` are the ids of the cases. The truth comes from `label`, one a case, or else from the table's `label`.
+        `items` are the ids of the cases. The truth comes from `label`, or else from the table's own column `label`.
+        `label` holds one truth a case, in the order of the cases, or by id: {item: truth}, or a pandas Series whose
+        index holds the ids.
         Where the table has names for classes, `classes` gives them in the order of the posterior's columns.
         `table` may be a pandas or polars frame, a pyarrow table, columns in a dict, or the path of a CSV or parquet.
 
@@ -185,6 +194,8 @@ class Panel:
         >>> Panel.from_table(cases, ["a", "b"], table, label=[0, 1])["ada"].right
         tensor([ True, False])
         """
+        require_cases(cases, "cases")
+        items = items if isinstance(items, (str, Mapping)) or hasattr(items, "__len__") else list(items)
         if len(items) != len(cases):
             raise ShapeError(
                 "'items' must hold one id per case.",
@@ -200,13 +211,16 @@ class Panel:
             )
         expert, item, answer = (torch.from_numpy(one) for one in (read.expert, read.item, read.answer))
         if label is not None:
-            named = label if classes is None else read_classes(label, classes, cases.n_roles, "label")
-            labels = to_classes(named, cases.n_roles, "label", (len(cases),))
+            beside = read_classes(in_order_of(items, label, "label"), classes, cases.n_roles, "label")
+            labels = to_classes(beside, cases.n_roles, "label", (len(cases),))
             refuse_unlabelled(labels[item], answer, item)
         else:
             truth = torch.from_numpy(read.label)
             refuse_unlabelled(truth, answer, item)
-            cases, labels, item = _one_label_a_row(cases, truth, item)
+            labels = torch.full((len(cases),), NO_ANSWER)
+            labels[item] = truth
+            if not torch.equal(labels[item], truth):  # some case has several truths
+                cases, labels, item = _one_label_a_row(cases, truth, item)
         return _index(read.experts, cases, labels, expert, item, answer)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -218,6 +232,9 @@ class Panel:
 
     def __len__(self) -> int:
         return len(self.experts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.experts)
 
     def __contains__(self, expert: object) -> bool:
         return expert in self._position
@@ -338,6 +355,7 @@ class Panel:
         >>> len(panel.subset(["bo"]).cases)
         1
         """
+        refuse_unordered(experts, "experts")
         ids = tuple(experts)
         rows = torch.tensor([self.position(expert) for expert in ids], dtype=torch.int64)
         mine, n = self._answers_of(rows)
@@ -358,9 +376,10 @@ class Panel:
         >>> larger.experts, larger.n_answers, panel.n_answers
         (('ada', 'bo'), 4, 2)
         """
+        require_panel(more, "append(more)")
         self.cases.require_same_space(more.cases, "the panels")
         ids = tuple(dict.fromkeys((*self.experts, *more.experts)))
-        row = {expert: at for at, expert in enumerate(ids)}
+        row = dict(zip(ids, range(len(ids)), strict=True))
         expert = torch.tensor([row[one] for one in more.experts], dtype=torch.int64)[more.expert]
         bank, start = self._bank, 0
         if self._bank.starts_with(more._bank):
@@ -392,15 +411,14 @@ class Panel:
         refuse_repeated(torch.cat([who.repeat_interleave(n), expert]), both, len(self._bank), experts)
 
 
-def panel_of(evidence: Context | Panel) -> Panel:
-    """The panel itself, or a context as a panel of one, indexed once and kept with the context."""
-    if isinstance(evidence, Panel):
-        return evidence
-    if "_panel" not in evidence.__dict__:
-        panel = Panel(evidence.cases, evidence.label, evidence.answer[None], experts=("context",))
-        evidence.__dict__["_panel"] = panel
-    kept: Panel = evidence.__dict__["_panel"]
-    return kept
+def require_panel(value: Any, what: str) -> None:
+    """Refuse what is no panel."""
+    if not isinstance(value, Panel):
+        raise ShapeError(
+            f"{what} takes a Panel.",
+            f"Got a {type(value).__name__}.",
+            'A panel holds several experts: Panel(cases, label, answer), or Panel.from_contexts({"dr-lee": context}).',
+        )
 
 
 def _one_label_a_row(cases: Cases, truth: Tensor, item: Tensor) -> tuple[Cases, Tensor, Tensor]:
@@ -423,7 +441,7 @@ def _index(
         )
     group = (expert * 2 + (answer == label[item])) * cases.n_roles + label[item]
     order = group.argsort(stable=True)
-    return _panel(experts, group[order], item[order], answer[order], Bank.of(cases, label))
+    return _panel(experts, group[order], item[order], answer[order], Bank.of(cases.detached(), label))
 
 
 def _panel(experts: tuple[str, ...], group: Tensor, item: Tensor, answer: Tensor, bank: Bank) -> Panel:

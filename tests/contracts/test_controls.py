@@ -142,6 +142,33 @@ class HalfAPosterior(Shrunk):
         return super().posterior(queries, evidence) / 2
 
 
+class HalfOfIt(Shrunk):
+    """Its q̂ is in range and well-behaved, and not the expectation of its Γ."""
+
+    def expert_correctness(self, queries, evidence, *, negligible=0.0):
+        return super().expert_correctness(queries, evidence, negligible=negligible) / 2
+
+
+class SkipsTooMuch(Shrunk):
+    def expert_correctness(self, queries, evidence, *, negligible=0.0):
+        q = super().expert_correctness(queries, evidence)
+        return q if negligible == 0 else 0 * q
+
+
+class NeverHeardOfSkipping(Shrunk):
+    def expert_correctness(self, queries, evidence):
+        return super().expert_correctness(queries, evidence)
+
+    def deferral_score(self, queries, evidence):
+        return self.expert_correctness(queries, evidence) - queries.confidence
+
+
+class NeedsExperts(Shrunk):
+    def gamma(self, panel):
+        panel.experts[0]
+        return super().gamma(panel)
+
+
 class NaNWithoutAnswers(Shrunk):
     def gamma(self, panel):
         return accuracy(panel)[:, None].expand(-1, panel.n_roles)
@@ -288,6 +315,7 @@ class NormalisesInPlace(Shrunk):
 
 
 SHAPES = "check_shapes_and_ranges"
+SKIPS = "check_skipping_costs_at_most_what_is_skipped"
 EMPTY = "check_empty_context_is_ordinary"
 PANEL = "check_panel_equals_contexts"
 OTHERS = "check_other_experts_are_irrelevant"
@@ -299,6 +327,10 @@ EXACTLY = {
     FavouriteClass: [NAMES],
     ClassesInACircle: [NAMES],
     NeedsQueries: [SHAPES],
+    NeedsExperts: [SHAPES],
+    HalfOfIt: ["check_correctness_is_expected_competence"],
+    SkipsTooMuch: [SKIPS],
+    NeverHeardOfSkipping: [SKIPS],
     NaNWithoutAnswers: [EMPTY],
     ErrorWithoutAnswers: [EMPTY],
     NaNInUnseenRoles: ["check_single_role_context_is_ordinary"],

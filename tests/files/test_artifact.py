@@ -449,7 +449,6 @@ UNSAVEABLE = {
     "no tensors": Mine(state=Weights([1.0], [2.0])),
     "tensors that do not fit": Mine(state=Weights(torch.zeros(3), torch.ones(2))),
     "no state": Mine(state={"left": torch.zeros(3)}),
-    "fractions of neighbours": RacerKNN(k=2.5),
 }
 
 
@@ -497,7 +496,7 @@ def test_a_crash_while_saving_leaves_the_old_method(old, new, nth, step, crash, 
         patch.setattr(os, step, crashing)
         try:
             new.save(tmp_path)
-        except type(crash):
+        except (ArtifactError, type(crash)):
             assert_same(old, racer.load(tmp_path))
         else:
             assert nth == 2 and len(calls) == 1  # nothing to interrupt: one file only
@@ -514,7 +513,7 @@ def test_a_crash_in_a_new_folder_leaves_nothing_that_loads(tmp_path, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", crashing)
-        with pytest.raises(OSError, match="disk full"):
+        with refused(ArtifactError, "disk full"):
             prior().save(tmp_path)
     assert list(tmp_path.iterdir()) == []
     with refused(ArtifactError):

@@ -21,8 +21,8 @@ def run(score, expert, model, confidence, seed=0, n_replicates=200, **options):
 
 
 def test_better_experts_help():
-    result = run(*world(6, 300, model_skill=0.6, expert_skill=0.9, seed=0))
-    assert result.helps and result.over_model.low > 0
+    result = run(*world(12, 300, model_skill=0.6, expert_skill=0.9, seed=0))
+    assert result.speaks_of_others and result.helps and result.over_model.low > 0
     assert result.budget == 1.0
     assert result.sentence.startswith("Deferring helps: handing over 100% of the cases changes accuracy by +0.")
 
@@ -97,13 +97,42 @@ def test_choosing_a_budget_flatters_nobody():
 
 
 def test_experts_who_differ_widen_the_interval():
-    """Four alike and four unlike, of the same mean skill: the cases say as much about both, other experts do not."""
+    """A dozen alike and a dozen unlike, of one mean skill: the cases say as much about both, other experts do not."""
 
     def width(skills):
-        result = run(*world(4, 400, 0.5, np.array(skills)[:, None], seed=12), budgets=[1.0])
+        result = run(*world(12, 400, 0.5, np.array(skills)[:, None], seed=12), budgets=[1.0])
         return result.over_model.high - result.over_model.low
 
-    assert width([0.95, 0.95, 0.45, 0.45]) > 2 * width([0.7, 0.7, 0.7, 0.7])
+    assert width([0.95] * 6 + [0.45] * 6) > 2 * width([0.7] * 12)
+
+
+def test_few_experts_are_spoken_of_by_name_of_their_number():
+    """Over two or four experts a bootstrap is far too narrow: it is then about the cases alone, and says so."""
+    for n_experts, scope in ((1, "for this one expert, handing"), (4, "for these 4 experts, handing")):
+        result = run(*world(n_experts, 200, 0.6, 0.8, seed=4))
+        assert scope in str(result) and not result.speaks_of_others
+    assert ": handing" in str(run(*world(10, 200, 0.6, 0.8, seed=4)))
+
+
+@pytest.mark.parametrize("n_experts", [1, 3])
+def test_twenty_cases_without_a_difference_rarely_look_like_one(n_experts):
+    verdicts = [run(*world(n_experts, 20, 0.7, 0.7, seed), n_replicates=100) for seed in range(200)]
+    assert np.mean([one.helps for one in verdicts]) <= 0.05
+    assert np.mean([one.over_model.is_below_zero for one in verdicts]) <= 0.08
+
+
+def test_fewer_than_twenty_cases_are_refused():
+    with pytest.raises(TooFewAnswersError, match="at least 20"):
+        run(*world(1, 19, 0.6, 0.9, seed=0))
+
+
+def test_helping_and_beating_confidence_are_two_questions():
+    _, expert, model, confidence = world(10, 400, 0.5, 0.9, seed=3)
+    worse_than_confidence = -(expert * 1.0 - model)
+    result = run(worse_than_confidence, expert, model, confidence)
+    assert result.helps and not result.beats_confidence and "worse than confidence" in str(result)
+    result = run(expert * 1.0 - model, expert, model, confidence)
+    assert result.helps and result.beats_confidence
 
 
 def test_the_difference_to_confidence_is_the_paired_gain():

@@ -225,3 +225,44 @@ def test_one_bad_row_among_many_is_found():
     answer[123_456] = 9
     with refused(LabelError, "Row 123456 holds 9", "1 of 200000 rows"):
         read(table.set_column(2, "answer", pa.array(answer)), items=range(1000), label=[0] * 1000)
+
+
+# the truth beside the table
+
+
+def test_a_truth_given_by_id_is_put_in_the_order_of_the_cases():
+    by_id = {"y": 1, "x": 0}
+    for label in (by_id, pd.Series(by_id), pd.Series([1, 0], index=["y", "x"])):
+        assert read(COLUMNS, label=label).label.tolist() == [0, 1]
+    assert read(COLUMNS, label=pd.Series([0, 1])).label.tolist() == [0, 1]
+    numbered = {"expert": ["ada", "ada"], "item": [10, 20], "answer": [0, 1]}
+    assert read(numbered, items=[10, 20], label=pd.Series([1, 0], index=[20, 10])).label.tolist() == [0, 1]
+
+
+def test_a_series_whose_index_says_something_else_is_refused():
+    with refused(UnknownItemError, "none for 'x'", "series.to_numpy()"):
+        read(COLUMNS, label=pd.Series([0, 1], index=[5, 7]))
+
+
+def test_classes_that_are_numbers_name_the_truth_too():
+    table = {"expert": ["a"] * 4, "item": [0, 1, 2, 3], "answer": [0, 1, 0, 1]}
+    for label in ([0, 1, 0, 1], np.array([0, 1, 0, 1]), [0.0, 1.0, 0.0, 1.0]):
+        panel = read(table, items=[0, 1, 2, 3], label=label, classes=[1, 0], n_roles=2)
+        assert panel["a"].right.all() and panel.label.tolist() == [1, 0, 1, 0]
+    in_table = read({**table, "label": [0, 1, 0, 1]}, items=[0, 1, 2, 3], label=None, classes=[1, 0], n_roles=2)
+    assert in_table["a"].right.all()
+    with refused(LabelError, "'label' holds what is no class"):
+        read({**table, "answer": [1, 1, 1, 1]}, items=[0, 1, 2, 3], label=[1, 1, 1, 3], classes=[1, 2], n_roles=2)
+
+
+def test_a_truth_in_the_table_keeps_the_bank():
+    cases, table = numbered_cases(2, 3), {**COLUMNS, "label": [0, 0, 1]}
+    one = Panel.from_table(cases, ["x", "y"], table)
+    with refused(DuplicateAnswerError, "'ada'"):
+        one.append(Panel.from_table(one.cases, ["x", "y"], table))
+    later = {"expert": ["cy"], "item": ["y"], "answer": [2]}
+    assert len(one.append(Panel.from_table(one.cases, ["x", "y"], later, label=[0, 1])).cases) == 2
+
+
+def test_a_generator_of_ids_will_do():
+    assert Panel.from_table(numbered_cases(2, 3), (one for one in "xy"), COLUMNS, label=[0, 1]).n_answers == 3

@@ -14,7 +14,7 @@ from refusal import refused
 
 from racer import Cases, Context
 from racer.errors import LabelError, ShapeError
-from racer.panel import panel_of
+from racer.evidence import panel_of
 from racer.pooling import same_role_mean
 
 LABEL, ANSWER = [0, 1, 2, 1], [0, 2, -1, 1]

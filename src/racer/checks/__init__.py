@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from racer.checks.answers import (
     check_batch_size_is_irrelevant,
+    check_correctness_is_expected_competence,
     check_empty_context_is_ordinary,
     check_float64_agrees,
     check_order_of_context_is_irrelevant,
@@ -16,6 +17,7 @@ from racer.checks.answers import (
     check_shapes_and_ranges,
     check_silence_is_not_wrong,
     check_single_role_context_is_ordinary,
+    check_skipping_costs_at_most_what_is_skipped,
 )
 from racer.checks.names import check_class_names_are_irrelevant, check_expert_only_renaming_is_ordinary
 from racer.checks.state import (
@@ -34,6 +36,7 @@ __all__ = [
     "World",
     "check_batch_size_is_irrelevant",
     "check_class_names_are_irrelevant",
+    "check_correctness_is_expected_competence",
     "check_empty_context_is_ordinary",
     "check_expert_only_renaming_is_ordinary",
     "check_fit_leaves_everything_else_alone",
@@ -47,11 +50,14 @@ __all__ = [
     "check_shapes_and_ranges",
     "check_silence_is_not_wrong",
     "check_single_role_context_is_ordinary",
+    "check_skipping_costs_at_most_what_is_skipped",
     "make_world",
 ]
 
 CHECKS: tuple[Callable[[AbstractMethod, World], None], ...] = (
     check_shapes_and_ranges,
+    check_correctness_is_expected_competence,
+    check_skipping_costs_at_most_what_is_skipped,
     check_empty_context_is_ordinary,
     check_single_role_context_is_ordinary,
     check_panel_equals_contexts,
@@ -71,6 +77,12 @@ CHECKS: tuple[Callable[[AbstractMethod, World], None], ...] = (
 
 def check_method(method: AbstractMethod, world: World | None = None) -> None:
     """Fit a method in a small world and hold it to every check; one ContractError tells all that failed."""
+    if not isinstance(method, AbstractMethod):
+        raise ContractError(
+            "This is no method.",
+            f"Got {method!r}.",
+            "Give an instance of a class that derives from AbstractCompetence or AbstractMethod: check_method(Mine()).",
+        )
     world = world or make_world()
     fitted = fit_in(method, world)
     broken: dict[str, str] = {}

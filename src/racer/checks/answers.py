@@ -18,6 +18,7 @@ __all__ = [
     "Answers",
     "ask",
     "check_batch_size_is_irrelevant",
+    "check_correctness_is_expected_competence",
     "check_empty_context_is_ordinary",
     "check_float64_agrees",
     "check_order_of_context_is_irrelevant",
@@ -26,6 +27,7 @@ __all__ = [
     "check_shapes_and_ranges",
     "check_silence_is_not_wrong",
     "check_single_role_context_is_ordinary",
+    "check_skipping_costs_at_most_what_is_skipped",
     "require_same",
     "require_valid",
 ]
@@ -81,6 +83,35 @@ def check_shapes_and_ranges(method: AbstractMethod, world: World) -> None:
     require_valid(method, world.queries, world.context)
     require_valid(method, world.queries, world.strangers)
     require_valid(method, world.queries[:0], world.strangers)
+    require_valid(method, world.queries, world.strangers.subset([]))
+
+
+def check_correctness_is_expected_competence(method: AbstractMethod, world: World) -> None:
+    """q̂ = Σ_y p(y|x) Γ(x, y, C), with the posterior the method stands by; where it has both."""
+    answers = ask(method, world.queries, world.strangers)
+    if answers.competence is None or answers.expert_correctness is None:
+        return
+    expected = (answers.posterior * answers.competence).sum(-1)
+    _require_close("expert_correctness", answers.expert_correctness, expected, "when worked out as Σ p Γ", TOLERANCE)
+
+
+def check_skipping_costs_at_most_what_is_skipped(method: AbstractMethod, world: World) -> None:
+    """`negligible` moves q̂ by at most that much, and is understood by both verbs that take it."""
+    try:
+        method.deferral_score(world.queries, world.strangers, negligible=0.2)
+        method.expert_correctness(world.queries, world.strangers, negligible=0.2)
+    except TypeError as error:
+        raise ContractError(
+            "The method does not know 'negligible'.",
+            f"Asked with it, it raised TypeError: {error}",
+            "Take it in expert_correctness and deferral_score; it may be ignored.",
+        ) from error
+    exact = method.expert_correctness(world.queries, world.strangers)
+    for negligible in (0.01, 0.2):
+        skipped = method.expert_correctness(world.queries, world.strangers, negligible=negligible)
+        if exact is not None and skipped is not None:
+            how = f"within {negligible} of itself with negligible={negligible}"
+            _require_close("expert_correctness", exact, skipped, how, negligible + TOLERANCE)
 
 
 def check_empty_context_is_ordinary(method: AbstractMethod, world: World) -> None:

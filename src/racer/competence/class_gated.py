@@ -25,7 +25,8 @@ from torch import Tensor
 
 from racer.cases import Cases
 from racer.competence.method import AbstractMethod, for_each_expert
-from racer.panel import Context, Panel, panel_of
+from racer.evidence import panel_of
+from racer.panel import Context, Panel
 from racer.pooling import sum_groups
 
 __all__ = ["ClassGated"]

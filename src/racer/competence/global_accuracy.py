@@ -24,7 +24,7 @@ from racer.cases import Cases
 from racer.competence.method import AbstractCompetence
 from racer.competence.pairs import RolePairs
 from racer.errors import TooFewAnswersError
-from racer.panel import Panel
+from racer.panel import Panel, require_panel
 
 __all__ = ["BetaPrior", "GlobalAccuracy"]
 
@@ -58,6 +58,7 @@ class GlobalAccuracy(AbstractCompetence):
 
     def fit(self, panel: Panel, *, context_size: int = 100, seed: int = 0, progress: bool | None = None) -> Self:
         """Learn how accurate experts of this kind are, and how alike."""
+        require_panel(panel, "fit(panel)")
         n = panel.count.sum(-1).numpy().astype(float)
         right = panel.n_right.sum(-1).numpy().astype(float)
         if (n > 0).sum() < 2:

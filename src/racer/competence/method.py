@@ -14,9 +14,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from racer.artifact import write_method
-from racer.cases import Cases
+from racer.cases import Cases, require_cases
 from racer.competence.pairs import RolePairs
-from racer.panel import Context, Panel, panel_of
+from racer.evidence import panel_of
+from racer.panel import Context, Panel
 from racer.pooling import ContextPrior, query_chunks
 
 __all__ = ["AbstractCompetence", "AbstractMethod"]
@@ -84,7 +85,9 @@ class AbstractCompetence(AbstractMethod):
         gamma = queries.posterior.new_empty(len(panel), panel.n_roles, len(queries))
         for part in _chunks(queries, panel):
             pairs = RolePairs.grid(panel.n_roles, part.stop - part.start)
-            gamma[:, :, part] = self.role_competence(queries[part], panel, pairs).view(len(panel), panel.n_roles, -1)
+            gamma[:, :, part] = self.role_competence(queries[part], panel, pairs).view(
+                len(panel), panel.n_roles, pairs.n_items
+            )
         return _as_asked(gamma.transpose(1, 2), evidence)
 
     def expert_correctness(
@@ -118,6 +121,7 @@ def for_each_expert(values: Float[Tensor, "*shape"], evidence: Context | Panel) 
 
 
 def _same_space(queries: Cases, evidence: Context | Panel) -> Panel:
+    require_cases(queries, "queries")
     panel = panel_of(evidence)
     panel.cases.require_same_space(queries, "the queries and the experts' answers")
     return panel

@@ -93,7 +93,7 @@ class RolePairs:
         """q̂ = Σ_y p(y|x) Γ(x, y), with `otherwise` in the place of Γ where it is skipped."""
         p = posterior if self.skipped is None else posterior.masked_fill(self.skipped, 0.0)
         if self.is_grid:
-            q = (gamma.view(-1, self.n_roles, self.n_items) * p.T).sum(1)
+            q = (gamma.view(len(gamma), self.n_roles, self.n_items) * p.T).sum(1)
         else:
             q = gamma.new_zeros(len(gamma), self.n_items).index_add(1, self.item, gamma * p[self.item, self.role])
         return q if self.skipped is None else q + otherwise[:, None] * (posterior - p).sum(-1)

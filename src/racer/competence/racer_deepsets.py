@@ -17,7 +17,7 @@ and kind, shared by all experts, and each sum over answers is one product of `su
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -28,13 +28,14 @@ from torch import Tensor, nn
 from racer.cases import Cases
 from racer.competence.method import AbstractCompetence
 from racer.competence.pairs import RolePairs
-from racer.errors import NotFittedError, SettingError, ShapeError
+from racer.errors import NotFittedError, ShapeError
 from racer.learning import (
     Episode,
     EpisodeSampler,
     competence_loss,
     fit_with_early_stopping,
     hold_out_experts,
+    require_head_settings,
     seeded_linear,
 )
 from racer.panel import Panel
@@ -87,12 +88,12 @@ class RacerDeepSets(AbstractCompetence):
 
     hidden: int = 16
     varied: float = 0.5
-    state: DeepSetsNetwork | None = None
+    state: DeepSetsNetwork | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.hidden < 1:
-            raise SettingError("'hidden' counts units.", f"Got {self.hidden}.", "Give an integer of at least 1.")
+        require_head_settings(self.hidden, self.varied)
 
+    @torch.inference_mode(False)
     def fit(self, panel: Panel, *, context_size: int = 100, seed: int = 0, progress: bool | None = None) -> Self:
         """Fit φ and ρ on episodes of the panel's experts, a fifth of whom are held out to stop by."""
         rng = np.random.default_rng(seed)

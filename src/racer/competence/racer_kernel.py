@@ -22,8 +22,14 @@ from racer.cases import Cases
 from racer.competence.method import AbstractCompetence
 from racer.competence.pairs import RolePairs
 from racer.competence.role_network import RoleNetwork, SummaryNetwork, summarise
-from racer.errors import NotFittedError, SettingError
-from racer.learning import EpisodeSampler, competence_loss, fit_with_early_stopping, hold_out_experts
+from racer.errors import NotFittedError
+from racer.learning import (
+    EpisodeSampler,
+    competence_loss,
+    fit_with_early_stopping,
+    hold_out_experts,
+    require_head_settings,
+)
 from racer.panel import Panel
 from racer.pooling import ContextPrior, check_temperature, pool_queries
 
@@ -62,13 +68,13 @@ class RacerKernel(AbstractCompetence):
     prior: ContextPrior = field(default_factory=ContextPrior)
     hidden: int = 16
     varied: float = 0.5
-    state: RoleNetwork | None = None
+    state: RoleNetwork | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_temperature(self.temperature)
-        if self.hidden < 1:
-            raise SettingError("'hidden' counts units.", f"Got {self.hidden}.", "Give an integer of at least 1.")
+        require_head_settings(self.hidden, self.varied)
 
+    @torch.inference_mode(False)
     def fit(self, panel: Panel, *, context_size: int = 100, seed: int = 0, progress: bool | None = None) -> Self:
         """Fit g_θ on episodes of the panel's experts, a fifth of whom are held out to stop by."""
         rng = np.random.default_rng(seed)

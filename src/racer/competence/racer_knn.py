@@ -9,6 +9,7 @@ The paper does not give k; 10 is ours.
 """
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import ClassVar, Self, final
 
 from jaxtyping import Float
@@ -42,7 +43,7 @@ class RacerKNN(AbstractCompetence):
     prior: ContextPrior = field(default_factory=ContextPrior)
 
     def __post_init__(self) -> None:
-        if self.k < 1:
+        if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
             raise SettingError("'k' counts neighbours.", f"Got {self.k}.", "Give an integer of at least 1.")
 
     def fit(self, panel: Panel, *, context_size: int = 100, seed: int = 0, progress: bool | None = None) -> Self:

@@ -106,7 +106,7 @@ class RoleNetwork:
         w1, w2 = self.w1.to(like), self.w2.to(like)[None]
         of_query = self._of_query(state, pairs, w1)
         fill = (self._on_grid if pairs.is_grid else self._on_some)(pool, pairs, of_query, w1)
-        step = min(len(like), max(1, BLOCK // max(1, of_query.numel())))
+        step = max(1, min(len(like), BLOCK // max(1, of_query.numel())))
         hidden = like.new_empty(step, *of_query.shape)
         logits = like.new_empty(len(like), 1, len(pairs.role))
         for first in range(0, len(like), step):

@@ -6,6 +6,7 @@ from racer.learning.early_stopping import seeded_linear as seeded_linear
 from racer.learning.episodes import Episode as Episode
 from racer.learning.episodes import EpisodeSampler as EpisodeSampler
 from racer.learning.episodes import hold_out_experts as hold_out_experts
+from racer.learning.episodes import require_head_settings as require_head_settings
 from racer.learning.progress import progress_bar as progress_bar
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "fit_with_early_stopping",
     "hold_out_experts",
     "progress_bar",
+    "require_head_settings",
     "seeded_linear",
 ]

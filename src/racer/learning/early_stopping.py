@@ -1,10 +1,8 @@
 """Fit a small network until experts held out from fitting stop getting better."""
 
 import copy
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -12,18 +10,6 @@ from torch import Tensor, nn
 from racer.learning.progress import progress_bar
 
 __all__ = ["fit_with_early_stopping", "one_thread", "seeded_linear"]
-
-
-@dataclass
-class _Fits:
-    """Fits that run at this moment, in any thread."""
-
-    running: int = 0
-    threads_before: int = 1
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-_FITS = _Fits()
 
 
 def fit_with_early_stopping(
@@ -78,15 +64,9 @@ def seeded_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linea
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Small steps run faster on one thread than on several that wait for each other, and sum in one order."""
-    with _FITS.lock:
-        if not _FITS.running:
-            _FITS.threads_before = torch.get_num_threads()
-        _FITS.running += 1
-        torch.set_num_threads(1)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
     try:
         yield
     finally:
-        with _FITS.lock:
-            _FITS.running -= 1
-            # the number is the whole program's: whoever fits last gives it back
-            torch.set_num_threads(1 if _FITS.running else _FITS.threads_before)
+        torch.set_num_threads(before)

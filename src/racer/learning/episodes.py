@@ -11,6 +11,7 @@ they come: of any mix, and of a size that is log-uniform from 1 to 4 B.
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import final
 
 import numpy as np
@@ -20,9 +21,9 @@ from torch import Tensor
 
 from racer.cases import Cases
 from racer.errors import SettingError, TooFewAnswersError
-from racer.panel import Panel
+from racer.panel import Panel, require_panel
 
-__all__ = ["Episode", "EpisodeSampler", "hold_out_experts"]
+__all__ = ["Episode", "EpisodeSampler", "hold_out_experts", "require_head_settings"]
 
 
 Ints = Int[np.ndarray, "..."]
@@ -83,12 +84,7 @@ class EpisodeSampler:
                 f"Got context_size={self.context_size}, n_queries={self.n_queries}, n_experts={self.n_experts}.",
                 "Give integers of at least 1; 'context_size' is how many answers a new expert will bring.",
             )
-        if not 0 <= self.varied <= 1:
-            raise SettingError(
-                "'varied' is a share of the experts.",
-                f"Got {self.varied}.",
-                "Give a number from 0 (every context of the same size and balanced) to 1.",
-            )
+        _require_share(self.varied)
         if int(self._answers_each.max(initial=0)) < 2:
             raise TooFewAnswersError(
                 "Episodes need an expert with at least two answers: one for the context, one to ask.",
@@ -170,11 +166,28 @@ class EpisodeSampler:
         return Episode(contexts=contexts, queries=panel.cases[rows], label=panel.label[rows], asked=asked, right=right)
 
 
+def require_head_settings(hidden: int, varied: float) -> None:
+    """Refuse sizes and shares that mean nothing before anything is fitted."""
+    if not isinstance(hidden, Integral) or isinstance(hidden, bool) or hidden < 1:
+        raise SettingError("'hidden' counts units.", f"Got {hidden!r}.", "Give an integer of at least 1.")
+    _require_share(varied)
+
+
+def _require_share(varied: float) -> None:
+    if not 0 <= varied <= 1:
+        raise SettingError(
+            "'varied' is a share of the experts.",
+            f"Got {varied}.",
+            "Give a number from 0 (every context of the same size and balanced) to 1.",
+        )
+
+
 def hold_out_experts(panel: Panel, share: float, rng: np.random.Generator) -> tuple[Panel, Panel]:
     """Experts to fit on and experts to stop by, at least one of each.
 
     Those of a single answer are left out: one answer makes no episode, for there is nothing left to ask.
     """
+    require_panel(panel, "fit(panel)")
     able = np.flatnonzero(panel.count.sum(-1).numpy() >= 2)
     if len(able) < 2:
         raise TooFewAnswersError(

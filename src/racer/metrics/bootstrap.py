@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from racer.errors import SettingError
-from racer.metrics.inputs import Values, number_array, require_fraction, require_same_shape, to_tensor
+from racer.metrics.inputs import Values, number_array, require_fraction, require_same_shape, require_whole, to_tensor
 from racer.metrics.interval import Interval, percentile_band
 from racer.metrics.resampling import Resample, Resampling, Seed, Statistic, observed
 from racer.metrics.sweep import Sweep
@@ -113,8 +112,7 @@ def bootstrap_curve(
     >>> band.accuracy
     tensor([0.6667, 1.0000, 1.0000, 0.6667], dtype=torch.float64)
     """
-    if n_points < 2:
-        raise SettingError("'n_points' must be at least 2.", f"Got {n_points!r}.", "Pass n_points=101, say.")
+    require_whole("n_points", n_points, least=2)
     sweep = Sweep.of(score, expert_correct, model_correct, mask)
     budget = np.linspace(0.0, 1.0, n_points)
 

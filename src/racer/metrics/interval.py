@@ -3,7 +3,7 @@
 [low, high] = the (1 − level)/2 and (1 + level)/2 quantiles of the replicates                 (percentile interval)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import torch
@@ -30,7 +30,7 @@ class Interval:
     low: float
     high: float
     level: float
-    replicates: Float[Tensor, " replicate"]
+    replicates: Float[Tensor, " replicate"] = field(repr=False)
 
     @classmethod
     def of(cls, estimate: float, replicates: Float[Tensor, " replicate"], level: float) -> "Interval":

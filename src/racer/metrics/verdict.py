@@ -1,6 +1,6 @@
 """Does deferring help here at all?
 
-Two comparisons, each with its interval over cases and experts:
+Two comparisons, each with its interval over cases, and over experts where there are ten or more:
 
     over_model       mean over both halves of  acc_B(b_A) − acc_B(0),   b_A = argmax_b acc_A(b) over the budgets tried
     over_confidence  AURSAC of the score − AURSAC of routing by −p_max
@@ -32,19 +32,32 @@ BUDGETS = tuple(step / 20 for step in range(1, 21))
 """The budgets tried: 5 %, 10 %, …, 100 %. Zero is not among them, so that "makes it worse" can be an answer."""
 
 
+LEAST_CASES = 20
+"""Below this many answered cases the percentile interval is too narrow to say anything: in simulation without any
+difference it then lay off zero in up to a third of all runs."""
+LEAST_EXPERTS = 10
+"""Below this many experts a bootstrap over them is too narrow; the verdict then speaks of these experts only."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """`helps` when the interval of `over_model` lies above zero; `sentence` says it, with both intervals.
 
-    `budget` is the mean of the two budgets chosen.
+    `beats_confidence` when that of `over_confidence` does. `budget` is the mean of the two budgets chosen. The verdict
+    speaks of experts like these where `speaks_of_others`, else of these alone.
     """
 
     over_model: Interval
     over_confidence: Interval
     budget: float
     helps: bool
+    beats_confidence: bool
+    speaks_of_others: bool
     sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 def verdict(
@@ -61,8 +74,8 @@ def verdict(
 ) -> Verdict:
     """Is model plus expert better than the model alone, and is the score better than confidence?
 
-    Arrays as in `bootstrap_aursac`; `confidence` is p_max, (item,) or (expert, item). With one expert only the cases
-    are redrawn, and the verdict is about that expert.
+    Arrays as in `bootstrap_aursac`; `confidence` is p_max, (item,) or (expert, item). With fewer than ten experts
+    only the cases are redrawn, and the verdict is about these experts.
 
     >>> rng = np.random.default_rng(0)
     >>> model, expert = rng.random(400) < 0.6, rng.random(400) < 0.9
@@ -84,7 +97,8 @@ def verdict(
         gain = by_score.area(case_count, experts) - by_confidence.area(case_count, experts)
         return np.concatenate([*curves, gain[..., None]], axis=-1)
 
-    what = Resample.BOTH if by_score.n_experts > 1 else Resample.CASES
+    speaks_of_others = by_score.n_experts >= LEAST_EXPERTS
+    what = Resample.BOTH if speaks_of_others else Resample.CASES
     size = by_score.n_experts, by_score.n_items
     estimate = _Comparison.of(observed(compare, *size)[None])
     replicates = _Comparison.of(Resampling(what, n_replicates).mean_over_experts(compare, *size, rng))
@@ -96,7 +110,9 @@ def verdict(
         over_confidence=over_confidence,
         budget=budget,
         helps=over_model.is_above_zero,
-        sentence=_sentence(over_model, over_confidence, budget),
+        beats_confidence=over_confidence.is_above_zero,
+        speaks_of_others=speaks_of_others,
+        sentence=_sentence(over_model, over_confidence, budget, 0 if speaks_of_others else by_score.n_experts),
     )
 
 
@@ -137,17 +153,18 @@ def _halves(sweep: Sweep, rng: np.random.Generator) -> list[Sweep]:
     in_first[rng.permutation(sweep.n_items)[: sweep.n_items // 2]] = True
     halves = [sweep.restricted_to(in_first), sweep.restricted_to(~in_first)]
     n_answers = [int(half.is_answered.sum()) for half in halves]
-    if min(n_answers) == 0:
+    n_answered = int((sweep.case_is_answered > 0).any(0).sum())
+    if min(n_answers) == 0 or n_answered < LEAST_CASES:
         raise TooFewAnswersError(
             "A verdict chooses the budget on one half of the cases and scores it on the other.",
-            f"{sweep.n_items} cases gave halves with {n_answers[0]} and {n_answers[1]} answers.",
-            "Give more answered cases.",
+            f"{n_answered} answered cases, in halves with {n_answers[0]} and {n_answers[1]} answers.",
+            f"Give at least {LEAST_CASES} answered cases.",
             n_answers=n_answers,
         )
     return halves
 
 
-def _sentence(over_model: Interval, over_confidence: Interval, budget: float) -> str:
+def _sentence(over_model: Interval, over_confidence: Interval, budget: float, only: int) -> str:
     if over_model.is_above_zero:
         opening = "Deferring helps"
     elif over_model.is_below_zero:
@@ -160,9 +177,10 @@ def _sentence(over_model: Interval, over_confidence: Interval, budget: float) ->
         ranking = "worse than"
     else:
         ranking = "not told apart from"
+    scope = {0: "", 1: "for this one expert, "}.get(only, f"for these {only} experts, ")
     return (
-        f"{opening}: handing over {budget:.0%} of the cases changes accuracy by {_signed(over_model)} against the "
-        f"model alone, and the score ranks cases {ranking} confidence alone, with an AURSAC difference of "
+        f"{opening}: {scope}handing over {budget:.0%} of the cases changes accuracy by {_signed(over_model)} "
+        f"against the model alone, and the score ranks cases {ranking} confidence alone, with an AURSAC difference of "
         f"{_signed(over_confidence)}."
     )
 

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from racer.cases import Cases
 from racer.errors import SettingError
-from racer.panel import Context, Panel, panel_of
+from racer.evidence import panel_of
+from racer.panel import Context, Panel
 from racer.pooling.cosine import query_chunks, similarity
 from racer.pooling.kernel import check_temperature, pool_queries
 from racer.pooling.neighbours import pool_neighbours
