@@ -34,6 +34,11 @@ N_FITTING, N_CONTEXT = 700, 600
 """Cases the training experts answered, and cases test contexts are drawn from; the rest are queries."""
 REPLICATES = 1000
 BASELINE = "classifier-confidence"
+METHODS = {
+    **{name: kind() for name, kind in racer.methods.REGISTRY.items()},
+    "racer-kernel, varied = 0": racer.RacerKernel(varied=0.0),
+}
+"""Every method as it comes, and the kernel fitted as in the paper, on balanced contexts of one size only."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +130,12 @@ def measure(study: Study, seed: int) -> Iterator[tuple[Row, np.ndarray]]:
     """Every method at every context size, with its scores (expert, query)."""
     for size in CONTEXT_SIZES:
         contexts = study.contexts(size)
-        for name, kind in racer.methods.REGISTRY.items():
+        for name, method in METHODS.items():
             start = time.perf_counter()
-            method = kind().fit(study.training, context_size=size, seed=seed, progress=False)
+            fitted = method.fit(study.training, context_size=size, seed=seed, progress=False)
             seconds = time.perf_counter() - start
-            score = method.deferral_score(study.queries, contexts).numpy()
-            q = method.expert_correctness(study.queries, contexts)
+            score = fitted.deferral_score(study.queries, contexts).numpy()
+            q = fitted.expert_correctness(study.queries, contexts)
             each = list(zip(score, study.expert_right, strict=True))
             area = float(np.mean([aursac(s, right, study.model_right) for s, right in each]))
             unsure_first = np.broadcast_to(-study.queries.confidence.numpy(), score.shape)
@@ -185,7 +190,7 @@ def table(title: str, names: list[str], cell: Callable[[str, int], str]) -> str:
 
 def tables(rows: list[Row], bands: Bands) -> str:
     """Gain, its bands, the kernel against each other method, normalised area, calibration."""
-    names = [name for name in racer.methods.REGISTRY if name != BASELINE]
+    names = [name for name in METHODS if name != BASELINE]
     calibrated = [name for name in names if any(row.brier is not None for row in rows if row.method == name)]
 
     def over_seeds(field: str, name: str, size: int) -> list[float]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import racer.methods as methods
     import racer.metrics as metrics
     import racer.pooling as pooling
+    import racer.routing as routing
     import racer.simulation as simulation
     from racer.cases import Cases as Cases
     from racer.competence import ClassGated as ClassGated
@@ -26,21 +27,35 @@ if TYPE_CHECKING:
     from racer.context import Context as Context
     from racer.methods import load as load
     from racer.panel import Panel as Panel
+    from racer.routing import Budget as Budget
+    from racer.routing import Capacity as Capacity
+    from racer.routing import Cost as Cost
+    from racer.routing import Decision as Decision
+    from racer.routing import Router as Router
+    from racer.routing import TargetAccuracy as TargetAccuracy
+    from racer.routing import Threshold as Threshold
 
 _HOME = {
+    "Budget": "racer.routing",
+    "Capacity": "racer.routing",
     "Cases": "racer.cases",
     "ClassGated": "racer.competence",
     "ClassifierConfidence": "racer.competence",
     "Context": "racer.context",
+    "Cost": "racer.routing",
+    "Decision": "racer.routing",
     "GlobalAccuracy": "racer.competence",
     "IFDScore": "racer.competence",
     "Panel": "racer.panel",
     "RacerDeepSets": "racer.competence",
     "RacerKNN": "racer.competence",
     "RacerKernel": "racer.competence",
+    "Router": "racer.routing",
+    "TargetAccuracy": "racer.routing",
+    "Threshold": "racer.routing",
     "load": "racer.methods",
 }
-_ROOMS = ("checks", "competence", "errors", "learning", "methods", "metrics", "pooling", "simulation")
+_ROOMS = ("checks", "competence", "errors", "learning", "methods", "metrics", "pooling", "routing", "simulation")
 
 __all__ = [*_HOME, *_ROOMS]
 __version__ = "0.1.0.dev0"

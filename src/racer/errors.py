@@ -16,6 +16,7 @@ RacerError
 ├── TooFewAnswersError      too_few_answers
 ├── NotFittedError          not_fitted
 ├── UndefinedMetricError    undefined_metric
+├── TargetNotReachedError   target_not_reached
 ├── ArtifactError           bad_artifact
 └── ContractError           broken_contract
 """
@@ -35,6 +36,7 @@ __all__ = [
     "RacerError",
     "SettingError",
     "ShapeError",
+    "TargetNotReachedError",
     "TooFewAnswersError",
     "TooFewRolesError",
     "UndefinedMetricError",
@@ -152,6 +154,12 @@ class UndefinedMetricError(RacerError, ValueError):
     """A metric has no value on this data."""
 
     code = "undefined_metric"
+
+
+class TargetNotReachedError(RacerError, ValueError):
+    """Held-out cases do not show that any budget reaches the accuracy asked for."""
+
+    code = "target_not_reached"
 
 
 class ArtifactError(RacerError, ValueError):

@@ -358,7 +358,7 @@ class Panel:
         refuse_unordered(experts, "experts")
         ids = tuple(experts)
         rows = torch.tensor([self.position(expert) for expert in ids], dtype=torch.int64)
-        mine, n = self._answers_of(rows)
+        mine, n = self.answers_of(rows)
         expert = torch.arange(len(rows)).repeat_interleave(n)
         used, item = torch.unique(self.item[mine], return_inverse=True)
         return _index(ids, self.cases[used], self.label[used], expert, item, self.answer[mine])
@@ -397,7 +397,7 @@ class Panel:
             ids, merge(self.group, group), merge(self.item, more.item + start), merge(self.answer, more.answer), bank
         )
 
-    def _answers_of(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def answers_of(self, rows: Int[Tensor, " chosen"]) -> tuple[Int[Tensor, " answer"], Int[Tensor, " chosen"]]:
         """Where the answers of some experts stand, expert after expert, and how many each has."""
         first, last = torch.searchsorted(self.group, torch.stack([rows, rows + 1]) * 2 * self.n_roles)
         n = last - first
@@ -406,7 +406,7 @@ class Panel:
     def _refuse_known(self, expert: Tensor, item: Tensor, experts: Sequence[str]) -> None:
         """Refuse answers that this panel holds already; only the answers of the experts in question are looked at."""
         who = torch.unique(expert)
-        mine, n = self._answers_of(who)
+        mine, n = self.answers_of(who)
         both = torch.cat([self.item[mine], item])
         refuse_repeated(torch.cat([who.repeat_interleave(n), expert]), both, len(self._bank), experts)
 

@@ -1,0 +1,207 @@
+"""Router: a fitted method, the experts it may ask, and a policy."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import torch
+from jaxtyping import Bool
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from racer.cases import Cases, to_tensor
+from racer.classes import refuse_unordered
+from racer.competence import AbstractMethod
+from racer.context import Context
+from racer.errors import DuplicateExpertError, ShapeError, UnknownExpertError
+from racer.panel import Panel
+from racer.routing.decision import Decision
+from racer.routing.evidence import Evidence
+from racer.routing.plan import MODEL, NEVER, Plan
+from racer.routing.policy import AbstractPolicy, Threshold
+from racer.routing.solve import best_expert, solve
+
+__all__ = ["Router"]
+
+
+@final
+class Router:
+    """Who answers each case? Experts come and go without refitting.
+
+    >>> from racer import RacerKNN
+    >>> side = torch.eye(2).repeat(20, 1)                                 # two kinds of case, all of class 0
+    >>> cases = Cases(side, torch.tensor([[0.6, 0.4]]).expand(40, 2))
+    >>> router = Router(RacerKNN(), policy=Threshold(0.0))
+    >>> router.enroll("ada", Context(cases, [0] * 40, [0, 1] * 20))       # right on the first kind
+    >>> router.enroll("bo", Context(cases, [0] * 40, [1, 0] * 20))        # and on the second
+    >>> router.route(cases[:3]).names
+    ['ada', 'bo', 'ada']
+    """
+
+    def __init__(
+        self,
+        method: AbstractMethod,
+        policy: AbstractPolicy | None = None,
+        *,
+        panel: Panel | None = None,
+        items: Sequence[Any] | None = None,
+        evidence: Evidence | None = None,
+    ) -> None:
+        """`panel` enrolls its experts at once; `items` are the ids of its cases, to name them in explanations."""
+        self.method, self.policy, self.evidence = method, policy or Threshold(), evidence or Evidence()
+        self._panel: Panel | None = None
+        self._items: tuple[str, ...] = ()
+        if panel is not None:
+            self._panel, self._items = panel, _names(items, len(panel.cases), "case")
+
+    def __repr__(self) -> str:
+        return f"Router({self.method!r}, {self.policy!r}, {len(self.experts)} experts)"
+
+    @property
+    def experts(self) -> tuple[str, ...]:
+        """Who may be asked, in the order of enrolment."""
+        return () if self._panel is None else self._panel.experts
+
+    @property
+    def panel(self) -> Panel | None:
+        """Everybody's answers; None before the first expert."""
+        return self._panel
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Ids of the panel's cases."""
+        return self._items
+
+    def enroll(self, expert: str, context: Context, items: Sequence[Any] | None = None) -> None:
+        """A new expert, by past answers; none is fine. `items` are ids of the context's cases."""
+        if expert in self.experts:
+            raise DuplicateExpertError(
+                f"Expert {expert!r} is enrolled already.",
+                f"With {int(self._known().count[self._known().position(expert)].sum())} answers.",
+                "Use observe(…) for more answers, or retire(…) first.",
+                expert=expert,
+            )
+        self._add(Panel.from_contexts({expert: context}), items, len(context.cases))
+
+    def observe(
+        self,
+        expert: str,
+        cases: Cases,
+        label: ArrayLike | Tensor,
+        answer: ArrayLike | Tensor,
+        items: Sequence[Any] | None = None,
+    ) -> None:
+        """More answers of somebody enrolled. The method stays as it was fitted."""
+        self._known().position(expert)
+        self._add(Panel.from_contexts({expert: Context(cases, label, answer)}), items, len(cases))
+
+    def retire(self, expert: str) -> None:
+        """Ask this expert no more, and forget the answers."""
+        panel = self._known()
+        panel.position(expert)
+        self._panel, self._items = _some(panel, self._items, [one for one in panel.experts if one != expert])
+
+    def route(
+        self,
+        queries: Cases,
+        *,
+        experts: Sequence[str] | None = None,
+        available: ArrayLike | Tensor | Mapping[str, Any] | None = None,
+        policy: AbstractPolicy | None = None,
+        negligible: float = 0.0,
+    ) -> Decision:
+        """Decide a batch. `experts` are those on duty, by default all; `available` is (expert, item) or {expert: mask}.
+
+        Who is missing in an `available` mapping is available for every case.
+        """
+        panel, items = self._on_duty(queries, experts)
+        score = self.method.deferral_score(queries, panel, negligible=negligible)
+        gain = torch.where(_mask(available, panel, len(queries)), score, NEVER)
+        plan = (policy or self.policy).refine(Plan(panel.experts, gain, queries.confidence))
+        who = solve(plan)
+        candidate = torch.where(who != MODEL, who, best_expert(plan.gain))
+        behind = self.evidence.behind(queries, panel, candidate)
+        return Decision(
+            experts=panel.experts,
+            items=items,
+            who=who,
+            candidate=candidate,
+            p_right=self.method.expert_correctness(queries, panel, negligible=negligible),
+            gain=plan.gain.to(queries.dtype),
+            confidence=queries.confidence,
+            prediction=queries.prediction,
+            evidence=behind.amount,
+            is_insufficient=behind.amount < self.evidence.least,
+            speaks_for=behind.speaks_for,
+            speaks_against=behind.speaks_against,
+        )
+
+    def _known(self) -> Panel:
+        if self._panel is None:
+            raise UnknownExpertError(
+                "Nobody is enrolled.", "The router knows no experts.", "Call router.enroll(expert, context) first."
+            )
+        return self._panel
+
+    def _on_duty(self, queries: Cases, experts: Sequence[str] | None) -> tuple[Panel, tuple[str, ...]]:
+        if self._panel is None and not experts:
+            nobody = torch.empty(0, dtype=torch.int64)
+            return Panel(queries[:0], nobody, nobody.view(0, 0), experts=[]), ()
+        if experts is None:
+            return self._known(), self._items
+        refuse_unordered(experts, "experts")
+        return _some(self._known(), self._items, experts)
+
+    def _add(self, more: Panel, items: Sequence[Any] | None, n_cases: int) -> None:
+        expert = more.experts[0]
+        before = 0 if self._panel is None else len(self._panel.cases)
+        panel = more if self._panel is None else self._panel.append(more)
+        n_new = len(panel.cases) - before
+        names = _names(items, n_cases, f"{expert}, case")
+        # over the panel's own cases nothing is added, and those have their names
+        self._items += names[:n_new]
+        self._panel = panel
+
+
+def _some(panel: Panel, items: tuple[str, ...], experts: Sequence[str]) -> tuple[Panel, tuple[str, ...]]:
+    """Some of the experts, and the names of the cases they answered, which is what is left of the bank."""
+    rows = torch.tensor([panel.position(one) for one in experts], dtype=torch.int64)
+    place, _ = panel.answers_of(rows)
+    return panel.subset(experts), tuple(items[one] for one in torch.unique(panel.item[place]).tolist())
+
+
+def _names(items: Sequence[Any] | None, n_cases: int, otherwise: str) -> tuple[str, ...]:
+    if items is None:
+        return tuple(f"{otherwise} {row}" for row in range(n_cases))
+    refuse_unordered(items, "items")
+    if len(items) != n_cases:
+        raise ShapeError(
+            "'items' must name every case.",
+            f"Got {len(items)} names for {n_cases} cases.",
+            "Give one id per case, or leave them out.",
+        )
+    return tuple(str(one) for one in items)
+
+
+def _mask(available: Any, panel: Panel, n_items: int) -> Bool[Tensor, "expert item"]:
+    if available is None:
+        return torch.ones(len(panel), n_items, dtype=torch.bool)
+    if isinstance(available, Mapping):
+        mask = torch.ones(len(panel), n_items, dtype=torch.bool)
+        for expert, when in available.items():
+            mask[panel.position(expert)] = _flags(when, f"available[{expert!r}]", (n_items,))
+        return mask
+    return _flags(available, "available", (len(panel), n_items))
+
+
+def _flags(values: Any, name: str, shape: tuple[int, ...]) -> Bool[Tensor, "..."]:
+    flags = to_tensor([values] if isinstance(values, bool) else values, name)
+    if isinstance(values, bool):
+        flags = flags.expand(shape)
+    if flags.dtype != torch.bool or tuple(flags.shape) != shape:
+        raise ShapeError(
+            f"'{name}' must hold true or false.",
+            f"Got {flags.dtype} of shape {tuple(flags.shape)}; expected booleans of shape {shape}.",
+            "Give one a case, for {expert: …}; or one row of them per expert.",
+            name=name,
+        )
+    return flags
