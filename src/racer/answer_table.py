@@ -206,11 +206,15 @@ def _column_names(arrow: pa.Table) -> dict[str, str]:
         return {name: column for name, column in NATIVE.items() if column in have}
     if set(CROWD_KIT.values()) <= have:
         return CROWD_KIT
+    only = arrow.column_names[0] if len(arrow.column_names) == 1 else ""
+    other = next((mark for mark in ";\t|" if mark in only), None)
+    hint = "" if other is None else f" It looks separated by {other!r}: pandas.read_csv(path, sep={other!r}) reads it."
+    fix = "Rename its columns to expert, item, answer (and label, the truth), or to crowd-kit's task, worker, label."
     missing = sorted({"expert", "item", "answer"} - have)
     raise MissingColumnError(
         f"The table of answers lacks {', '.join(repr(name) for name in missing)}.",
         f"It has the columns {', '.join(repr(name) for name in arrow.column_names) or '(none)'}.",
-        "Rename its columns to expert, item, answer (and label, the truth), or to crowd-kit's task, worker, label.",
+        fix + hint,
         missing=missing,
         columns=arrow.column_names,
     )

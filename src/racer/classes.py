@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Int
 from numpy.typing import ArrayLike
@@ -99,6 +100,13 @@ def refuse_unordered(names: Any, name: str) -> None:
 
 
 def _to_integers(values: ArrayLike | Tensor, name: str, shape: tuple[int | None, ...]) -> Tensor:
+    if not isinstance(values, Tensor) and any(isinstance(one, str) for one in np.asarray(values, dtype=object).flat):
+        raise ShapeError(
+            f"'{name}' is not a rectangular array of numbers.",
+            f"It holds text, starting {np.asarray(values, dtype=object).flat[0]!r}.",
+            "Give numbers only, in the order of the posterior's columns; Panel.from_table takes names: classes=[…].",
+            name=name,
+        )
     given = to_tensor(values, name).detach().cpu()
     if given.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, given.shape, strict=True)):
         raise ShapeError(
@@ -113,7 +121,7 @@ def _to_integers(values: ArrayLike | Tensor, name: str, shape: tuple[int | None,
         raise LabelError(
             f"'{name}' must hold integers.",
             f"Got {given.dtype}, starting {given.flatten()[:3].tolist()}.",
-            "Number from 0; for classes in the order of the posterior's columns, with −1 for no answer.",
+            "Number from 0, with −1 for no answer; for a table with gaps, frame.fillna(-1).astype(int).",
             name=name,
         )
     return given

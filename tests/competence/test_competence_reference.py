@@ -157,6 +157,19 @@ def test_skipping_roles_costs_at_most_the_posterior_they_hold(episode, seed, neg
     assert float((exact - skipped).abs().max()) <= negligible + TOLERANCE[exact.dtype]
 
 
+@given(episodes(), SEEDS, st.sampled_from([0.01, 0.1, 0.4]))
+def test_in_the_place_of_a_skipped_role_stands_the_accuracy_of_the_context(episode, seed, negligible):
+    method = RacerKernel(hidden=5, state=kernel_network(seed))
+    gamma = method.competence(episode.queries, episode.context).double()
+    got = method.expert_correctness(episode.queries, episode.context, negligible=negligible).double()
+    accuracy = reference.global_prior([(z, label, answer) for z, _, label, answer in episode.rows()])
+    for i, p in enumerate(episode.queries.posterior.double().tolist()):
+        assume(all(abs(sum(q for q in p if q <= one) - negligible) > 1e-6 for one in p))
+        kept = [sum(q for q in p if q <= one) > negligible for one in p]
+        want = sum(one * (float(g) if keep else accuracy) for one, g, keep in zip(p, gamma[i], kept, strict=True))
+        assert float(got[i]) == pytest.approx(want, abs=1e-5)
+
+
 @given(SEEDS, st.sampled_from([0.001, 0.01, 0.1]))
 def test_skipping_does_not_depend_on_who_else_is_asked_about(seed, negligible):
     """Peaked posteriors beside flat ones: alone a case may be worth skipping in, together not, and the reverse."""

@@ -142,6 +142,11 @@ class HalfAPosterior(Shrunk):
         return super().posterior(queries, evidence) / 2
 
 
+class AWhiskerTooSure(Shrunk):
+    def gamma(self, panel):
+        return super().gamma(panel).clamp(max=0.0) + 1.001
+
+
 class HalfOfIt(Shrunk):
     """Its q̂ is in range and well-behaved, and not the expectation of its Γ."""
 
@@ -354,7 +359,8 @@ EXACTLY = {
     NormalisesInPlace: [ALONE],
 }
 AMONG_OTHERS = dict.fromkeys(
-    [TwiceAsSure, AlwaysDouble, RolesFirst, ForgetsTheExpertAxis, NoScore, NumpyScore, HalfAPosterior], SHAPES
+    [TwiceAsSure, AWhiskerTooSure, AlwaysDouble, RolesFirst, ForgetsTheExpertAxis, NoScore, NumpyScore, HalfAPosterior],
+    SHAPES,
 )
 
 

@@ -333,3 +333,16 @@ def test_a_curve_needs_two_points_and_a_baseline_the_same_cases():
         bootstrap_gain([[0.1, 0.2]], [0.1], [[1, 0]], [1, 0], seed=0)
     with pytest.raises(ShapeError):
         bootstrap_gain([[0.1, 0.2]], [[0.1, 0.2]] * 2, [[1, 0]], [1, 0], seed=0)
+
+
+def test_both_redraws_cases_too():
+    """Of experts who are all the same person, other experts say nothing; other cases still do."""
+    rng = np.random.default_rng(0)
+    score, expert, model = rng.random(80), rng.random(80) < 0.7, rng.random(80) < 0.6
+    twins = np.tile(score, (6, 1)), np.tile(expert, (6, 1)), model
+
+    def width(resample):
+        interval = bootstrap_aursac(*twins, seed=0, resample=resample, n_replicates=200)
+        return interval.high - interval.low
+
+    assert width("experts") == 0 and width("both") == pytest.approx(width("cases"), rel=0.3) and width("both") > 0.02

@@ -142,6 +142,7 @@ def test_chunks_and_groupings_change_nothing(seed, temperature):
     whole = same_role_mean(queries, panel, temperature).mean
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("racer.pooling.cosine.CHUNK", 60)
+        patch.setattr("racer.pooling.cosine.FEWEST", 1)
         in_chunks = same_role_mean(queries, panel, temperature).mean
     alone = torch.stack([same_role_mean(queries, panel[expert], temperature).mean for expert in panel.experts])
     torch.testing.assert_close(whole, in_chunks, atol=1e-5, rtol=0)
@@ -153,6 +154,21 @@ def test_the_mass_is_capped_and_the_mean_is_not():
     pooled = same_role_mean(bank[:1], Context(bank, label=[0, 0], answer=[0, 1]), temperature=0.005)
     assert pooled.log_mass[0, 0] == pytest.approx(30 + 0.6931471805599453)
     assert pooled.mean[0, 0] > 0.5 + 1e-3
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.01])
+def test_gradients_are_collected_over_experts_who_share_the_bank(temperature):
+    """Five experts answered every case: five groups name each row, and its gradient is the sum over all."""
+    generator = torch.Generator().manual_seed(0)
+    bank = Cases(torch.randn(6, 3, generator=generator).double(), torch.full((6, 2), 0.5).double())
+    answer = torch.randint(2, (5, 6), generator=generator)
+    panel = Panel(bank, [0, 0, 1, 1, 0, 1], answer)
+    x = torch.randn(2, 3, generator=generator).double().requires_grad_()
+
+    def pooled(embedding):
+        return same_role_mean(Cases(embedding, torch.full((2, 2), 0.5).double()), panel, temperature).mean
+
+    assert torch.autograd.gradcheck(pooled, (x,), atol=1e-4)
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.01])

@@ -247,6 +247,7 @@ def test_chunks_change_nothing(world, router):
     whole = router.route(world.queries)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("racer.pooling.cosine.CHUNK", 200)
+        patch.setattr("racer.pooling.cosine.FEWEST", 1)
         parts = router.route(world.queries)
     assert whole.names == parts.names
     torch.testing.assert_close(whole.evidence, parts.evidence)

@@ -216,6 +216,14 @@ def test_a_file_that_holds_no_table_is_refused(content, name, tmp_path):
     assert len(str(caught.value).splitlines()) == 3
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_another_separator_is_named(mark, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text(mark.join(["expert", "item", "answer"]) + "\n" + mark.join(["ada", "x", "0"]) + "\n")
+    with refused(MissingColumnError, f"separated by {mark!r}", "pandas.read_csv"):
+        read(file)
+
+
 def test_one_bad_row_among_many_is_found():
     n = 200_000
     table = pa.table(

@@ -129,3 +129,13 @@ def test_rounding_below_zero_is_put_right_and_more_is_refused():
     assert Cases([[1.0]], [[1.0 + 1e-7, -1e-7]]).posterior.tolist() == [[1.0, 0.0]]
     with pytest.raises(ValueError, match="look like logits"):
         Cases([[1.0]], [[1.001, -1e-3]])
+
+
+def test_weights_that_are_fitted_get_their_gradients_from_frozen_queries():
+    world = make_world()
+    state = RacerKernel().fit(world.panel, context_size=16, progress=False).state
+    w1 = state.w1.clone().requires_grad_()
+    RacerKernel(state=type(state)(w1=w1, b1=state.b1, w2=state.w2, b2=state.b2)).competence(
+        world.queries, world.strangers
+    ).sum().backward()
+    assert w1.grad.abs().sum() > 0

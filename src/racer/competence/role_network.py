@@ -100,7 +100,8 @@ class RoleNetwork:
 
     def logit_at_pairs(self, pool: KernelPool, state: RoleState, pairs: RolePairs) -> Float[Tensor, "expert pair"]:
         """g_θ at the pairs asked for."""
-        if torch.is_grad_enabled() and (pool.evidence.requires_grad or state.posterior.requires_grad):
+        live = (pool.evidence, state.posterior, *vars(self).values())
+        if torch.is_grad_enabled() and any(one.requires_grad for one in live):
             return self.logit(pairs.take(summarise(pool, state).movedim(-1, 0)).movedim(0, -1))
         like = pool.evidence
         w1, w2 = self.w1.to(like), self.w2.to(like)[None]

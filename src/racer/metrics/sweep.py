@@ -50,7 +50,14 @@ class Sweep:
     model_right: Float[np.ndarray, "expert item"]
 
     @classmethod
-    def of(cls, score: Values, expert_correct: Values, model_correct: Values, mask: Values | None = None) -> "Sweep":
+    def of(
+        cls,
+        score: Values,
+        expert_correct: Values,
+        model_correct: Values,
+        mask: Values | None = None,
+        name: str = "score",
+    ) -> "Sweep":
         """Check and rank. (expert, item) arrays; one expert may drop that axis, `model_correct` may always.
 
         >>> Sweep.of([0.9, 0.1], [1, 0], [0, 1]).n_experts
@@ -62,7 +69,7 @@ class Sweep:
             require_dimensions("score", shapes["score"], "expert item")
         require_same_shape(shapes)
         is_answered = mask_array(mask, shapes["score"])
-        rank_by = np.atleast_2d(score_array(score, "score", is_answered))
+        rank_by = np.atleast_2d(score_array(score, name, is_answered))
         expert = np.atleast_2d(flag_array(expert_correct, "expert_correct", is_answered))
         is_answered = np.atleast_2d(is_answered)
         require_items(is_answered.shape[1], "AURSAC")

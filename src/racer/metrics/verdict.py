@@ -88,7 +88,7 @@ def verdict(
     tried = _checked_budgets(budgets)
     by_score = Sweep.of(score, expert_correct, model_correct, mask)
     unsure_first = for_every_expert(-number_array(confidence, "confidence").astype(np.float64), score, "confidence")
-    by_confidence = Sweep.of(unsure_first, expert_correct, model_correct, mask)
+    by_confidence = Sweep.of(unsure_first, expert_correct, model_correct, mask, "confidence")
     halves = _halves(by_score, rng)
     grid = np.concatenate([[0.0], tried])
 

@@ -17,6 +17,9 @@ __all__ = ["query_chunks", "similarity"]
 
 CHUNK = 1 << 20
 """Numbers in the largest intermediate: 4 MB in float32, so that it stays in cache."""
+FEWEST, LARGEST = 64, 1 << 25
+"""Queries taken at once at least, where ten thousand experts would leave five, a width at which products crawl. They may
+take up to 128 MB in float32 for that."""
 
 
 def similarity(bank: Cases, queries: Cases, dtype: torch.dtype | None = None) -> Float[Tensor, "bank query"]:
@@ -39,11 +42,12 @@ def _widen(cases: Cases, dtype: torch.dtype) -> Tensor:
 
 
 def query_chunks(n_queries: int, rows: int) -> Iterator[slice]:
-    """Slices of queries for which an intermediate of `rows` rows stays within `CHUNK` numbers.
+    """Slices of queries for which an intermediate of `rows` rows stays within `CHUNK` numbers, or close.
 
-    >>> list(query_chunks(5, rows=CHUNK // 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    >>> list(query_chunks(300, rows=CHUNK // 128))
+    [slice(0, 128, None), slice(128, 256, None), slice(256, 300, None)]
     """
-    step = max(1, CHUNK // max(rows, 1))
+    rows = max(rows, 1)
+    step = max(1, CHUNK // rows, min(FEWEST, LARGEST // rows))
     for start in range(0, n_queries, step):
         yield slice(start, min(start + step, n_queries))

@@ -146,7 +146,7 @@ def _within(near: Tensor, panel: Panel, temperature: float) -> tuple[Tensor, Ten
 
 def check_temperature(temperature: float) -> None:
     """Refuse a temperature that is not a positive number."""
-    if not 0 < temperature < float("inf"):
+    if not 0 < temperature < float("inf") or 1.0 / temperature == float("inf"):
         raise SettingError(
             "'temperature' must be a positive number.",
             f"Got {temperature}.",
