@@ -18,8 +18,8 @@ __all__ = ["query_chunks", "similarity"]
 CHUNK = 1 << 20
 """Numbers in the largest intermediate: 4 MB in float32, so that it stays in cache."""
 FEWEST, LARGEST = 64, 1 << 25
-"""Queries taken at once at least, where ten thousand experts would leave five, a width at which products crawl. They may
-take up to 128 MB in float32 for that."""
+"""Queries taken at once at least, where ten thousand experts would leave five, a width at which products crawl. They
+may take up to 128 MB in float32 for that."""
 
 
 def similarity(bank: Cases, queries: Cases, dtype: torch.dtype | None = None) -> Float[Tensor, "bank query"]:
