@@ -72,6 +72,24 @@ class Cases:
         return cls(torch.empty(0, n_features, dtype=dtype), torch.empty(0, n_roles, dtype=dtype))
 
     @classmethod
+    def from_classifier(cls, classifier: Any, inputs: Any, features: Callable[[Any], Any] | None = None) -> "Cases":
+        """Cases of anything with `predict_proba`; `features` embeds the inputs, which else embed themselves.
+
+        >>> import numpy as np
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> x, y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [0, 1, 1]
+        >>> Cases.from_classifier(LogisticRegression().fit(x, y), x, features=lambda rows: rows @ np.eye(2, 3))
+        Cases(3 cases, 3 features, 2 roles)
+        """
+        if not callable(getattr(classifier, "predict_proba", None)):
+            raise ShapeError(
+                "The classifier must have 'predict_proba'.",
+                f"Got a {type(classifier).__name__}.",
+                "Give Cases(embedding, posterior), with the posterior from a softmax of its logits.",
+            )
+        return cls(inputs if features is None else features(inputs), classifier.predict_proba(inputs))
+
+    @classmethod
     def concatenate(cls, parts: "Sequence[Cases]") -> "Cases":
         """Several cases, end to end.
 

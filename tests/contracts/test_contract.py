@@ -3,6 +3,7 @@
 import functools
 
 import pytest
+import sklearn.base
 from discovery import concrete_methods
 
 from racer.checks import CHECKS, check_method, make_world
@@ -28,6 +29,13 @@ def test_method_keeps_its_promise(method, check):
 
 def test_the_registry_holds_every_method_under_its_name():
     assert {method.name: method for method in concrete_methods()} == dict(REGISTRY)
+
+
+@pytest.mark.parametrize("method", concrete_methods(), ids=lambda method: method.name)
+def test_scikit_learn_clones_it_without_what_it_learned(method):
+    copy = sklearn.base.clone(fitted(method))
+    assert type(copy) is method and copy == method() and repr(copy) == repr(method())
+    assert copy.get_params() == method().get_params() and "state" not in copy.get_params()
 
 
 def test_check_method_runs_all_of_it():

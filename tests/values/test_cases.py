@@ -309,3 +309,15 @@ def test_a_posterior_may_miss_one_by_a_thousandth(excess):
     else:
         with refused(PosteriorError, "divide each row by its sum"):
             Cases(np.ones((1, 1)), p)
+
+
+def test_a_classifier_and_a_feature_function_are_cases():
+    class Halves:
+        def predict_proba(self, inputs):
+            return np.full((len(inputs), 2), 0.5)
+
+    inputs = np.arange(6.0).reshape(3, 2) + 1
+    assert Cases.from_classifier(Halves(), inputs).embedding.tolist() == inputs.tolist()
+    assert Cases.from_classifier(Halves(), inputs, features=lambda rows: rows[:, :1]).n_features == 1
+    with pytest.raises(ShapeError, match="predict_proba"):
+        Cases.from_classifier(len, inputs)

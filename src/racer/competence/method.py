@@ -7,8 +7,9 @@ dataclass of tensors, or None. `fit` gives a new method. That is all `save` and 
 """
 
 import abc
+from dataclasses import fields
 from os import PathLike
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from jaxtyping import Float
 from torch import Tensor
@@ -63,6 +64,10 @@ class AbstractMethod(abc.ABC):
     @abc.abstractmethod
     def posterior(self, queries: Cases, evidence: Context | Panel) -> Float[Tensor, "*expert item role"]:
         """The class posterior the method stands by: the classifier's own, unless the method adapts it."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings, as scikit-learn asks for them; `sklearn.base.clone` gives the method unfitted."""
+        return {one.name: getattr(self, one.name) for one in fields(cast(Any, self)) if one.name != "state"}
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the method as `method.json` and a safetensors file; `racer.load` reads it back, bit for bit."""
