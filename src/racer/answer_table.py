@@ -69,7 +69,7 @@ def read_answers(
     experts = who.unique().drop_null()
     expert, item = _positions(who, experts)[row], _positions(which, ids)[row]
     _refuse_unknown(expert, item, row, which)
-    _refuse_repeated(expert, item, experts, ids)
+    _refuse_repeated(expert, item, row, experts, ids)
     has_label = with_label and "label" in columns
     return AnswerTable(
         experts=tuple(experts.to_pylist()),
@@ -308,15 +308,17 @@ def _refuse_unknown(expert: np.ndarray, item: np.ndarray, row: np.ndarray, which
         )
 
 
-def _refuse_repeated(expert: np.ndarray, item: np.ndarray, experts: pa.Array, ids: pa.Array) -> None:
-    _, first, count = np.unique(expert * (len(ids) + 1) + item, return_index=True, return_counts=True)
-    if (count > 1).any():
-        at = first[count > 1][0]
-        who, which = experts[expert[at]].as_py(), ids[item[at]].as_py()
+def _refuse_repeated(expert: np.ndarray, item: np.ndarray, row: np.ndarray, experts: pa.Array, ids: pa.Array) -> None:
+    key = expert * (len(ids) + 1) + item
+    order = np.argsort(key, kind="stable")
+    again = np.sort(order[1:][key[order[1:]] == key[order[:-1]]])
+    if len(again):
+        who, which = experts[expert[again[0]]].as_py(), ids[item[again[0]]].as_py()
         raise DuplicateAnswerError(
             "An expert answered an item twice in the table.",
-            f"Expert {who!r} on item {which!r}; {int((count > 1).sum())} such pairs.",
+            f"Row {row[again[0]]} is expert {who!r} on item {which!r} again; {len(again)} such rows.",
             "Keep one answer for each expert and item, for example the last.",
             expert=who,
             item=which,
+            rows=row[again].tolist(),
         )

@@ -1,17 +1,11 @@
 """Saved methods: `method.json` beside one safetensors file.
 
-The JSON holds the format version, the method's name, its settings, and a digest over all of that and the tensors'
-bytes. Nothing in either file is code, and nothing is believed before the digest matches and the JSON is, byte for
-byte, what racer would write. What is then read must still fit the types the method declares. The tensors' file carries
-its own digest in its name and the JSON is replaced last, in one step, so a crash leaves the old method or the new one.
+The JSON holds the format version, the method's name and its settings; the tensors are its state. Both are sealed by
+`racer.sealed`. What is then read must still fit the types the method declares.
 """
 
 import dataclasses
-import hashlib
 import json
-import os
-import re
-import secrets
 import types
 import typing
 from os import PathLike
@@ -20,18 +14,24 @@ from typing import Any, TypeVar
 
 import torch
 from jaxtyping import jaxtyped
-from safetensors.torch import load, save
+from safetensors.torch import load
 from torch import Tensor
 
 from racer.errors import ArtifactError, RacerError
 from racer.plain import is_same, to_plain, to_setting
+from racer.sealed import Seal
 
-__all__ = ["FORMAT", "VERSION", "StoredMethod", "read_method", "restore_method", "write_method"]
+__all__ = ["SEAL", "StoredMethod", "read_method", "restore_method", "write_method"]
 
-FORMAT = "racer-method"
-VERSION = 1
-MANIFEST = "method.json"
-STATE_NAME = re.compile(r"state-[0-9a-f]{16}\.safetensors")
+SEAL = Seal(
+    format="racer-method",
+    version=1,
+    manifest="method.json",
+    key="state",
+    fields=("method", "settings"),
+    what="a method",
+    again="method.save(folder)",
+)
 
 Method = TypeVar("Method")
 
@@ -50,9 +50,10 @@ def write_method(method: Any, folder: str | PathLike[str]) -> None:
     """Write a method's settings and state."""
     folder = Path(folder)
     try:
-        manifest, blob = _manifest(method)
-        text = _encode(manifest)
-        stored = StoredMethod(folder, method.name, json.loads(text)["settings"], load(blob) if blob else None)
+        content, state = _content(method), getattr(method, "state", None)
+        manifest, name, blob = SEAL.close(content, None if state is None else _tensors(state))
+        settings = json.loads(manifest)["settings"]
+        stored = StoredMethod(folder, method.name, settings, load(blob) if blob else None)
         _refuse_change(method, restore_method(stored, type(method)))
     except Exception as error:
         raise ArtifactError(
@@ -62,10 +63,7 @@ def write_method(method: Any, folder: str | PathLike[str]) -> None:
             method=str(getattr(method, "name", type(method).__name__)),
         ) from error
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if manifest["state"]:
-            _replace(folder / manifest["state"], blob)
-        _replace(folder / MANIFEST, text)
+        SEAL.write(folder, manifest, name, blob)
     except OSError as error:
         raise ArtifactError(
             "The method cannot be written there.",
@@ -73,28 +71,16 @@ def write_method(method: Any, folder: str | PathLike[str]) -> None:
             "Name a folder that is there or can be made.",
             folder=str(folder),
         ) from error
-    for old in folder.iterdir():
-        if STATE_NAME.fullmatch(old.name) and old.name != manifest["state"]:
-            old.unlink(missing_ok=True)
 
 
 def read_method(folder: str | PathLike[str]) -> StoredMethod:
     """Read and verify the files; no class is looked up yet."""
     folder = Path(folder)
-    manifest = _read_manifest(folder / MANIFEST)
-    blob = b""
-    if manifest["state"] is not None:
-        try:
-            blob = (folder / manifest["state"]).read_bytes()
-        except OSError as error:
-            raise _bad(folder, f"its tensors '{manifest['state']}' cannot be read: {error.strerror}") from error
-    if manifest["digest"] != _digest(manifest, blob):
-        raise _bad(folder, "its digest does not match: it was truncated, edited or mixed with another")
-    try:
-        tensors = None if manifest["state"] is None else load(blob)
-    except Exception as error:
-        raise _bad(folder, f"its tensors are not safetensors: {error}") from error
-    return StoredMethod(folder=folder, name=manifest["method"], settings=manifest["settings"], tensors=tensors)
+    sealed = SEAL.read(folder)
+    name, settings = sealed.content["method"], sealed.content["settings"]
+    if not isinstance(name, str) or not isinstance(settings, dict):
+        raise SEAL.bad(folder, f"'{SEAL.manifest}' does not name a method and its settings")
+    return StoredMethod(folder=folder, name=name, settings=settings, tensors=sealed.tensors)
 
 
 def restore_method(stored: StoredMethod, cls: type[Method]) -> Method:
@@ -113,20 +99,12 @@ def restore_method(stored: StoredMethod, cls: type[Method]) -> Method:
         return cls(**settings)
     except Exception as error:
         why = f"{error.what} {error.values}" if isinstance(error, RacerError) else str(error)
-        raise _bad(stored.folder, f"'{stored.name}' does not take what it holds: {why}") from error
+        raise SEAL.bad(stored.folder, f"'{stored.name}' does not take what it holds: {why}") from error
 
 
-def _manifest(method: Any) -> tuple[dict[str, Any], bytes]:
-    state = getattr(method, "state", None)
-    blob = b"" if state is None else save(_tensors(state))
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "method": method.name,
-        "settings": {one.name: to_plain(getattr(method, one.name)) for one in _settings(type(method))},
-        "state": None if state is None else f"state-{hashlib.sha256(blob).hexdigest()[:16]}.safetensors",
-    }
-    return {**manifest, "digest": _digest(manifest, blob)}, blob
+def _content(method: Any) -> dict[str, Any]:
+    settings = {one.name: to_plain(getattr(method, one.name)) for one in _settings(type(method))}
+    return {"method": method.name, "settings": settings}
 
 
 def _refuse_change(method: Any, again: Any) -> None:
@@ -145,73 +123,6 @@ def _tensors(state: Any) -> dict[str, Tensor]:
     # copies: safetensors refuses tensors that share memory
     values = {one.name: getattr(state, one.name) for one in dataclasses.fields(state)}
     return {name: one.detach().cpu().clone(memory_format=torch.contiguous_format) for name, one in values.items()}
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
-    try:
-        content = path.read_bytes()
-        manifest = json.loads(content)
-    except OSError as error:
-        raise _bad(path.parent, f"'{path.name}' cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise _bad(path.parent, f"'{path.name}' is not JSON: {error}") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise _bad(path.parent, f"'{path.name}' does not say it is a {FORMAT}")
-    if manifest.get("version") != VERSION:
-        raise _bad(
-            path.parent,
-            f"the format version is {manifest.get('version')!r}, this racer reads {VERSION}",
-            "Load it with the racer that saved it, or update this one; nothing was loaded.",
-        )
-    if {"method", "settings", "state", "digest"} - manifest.keys():
-        raise _bad(path.parent, f"'{path.name}' lacks parts of a {FORMAT}")
-    if not isinstance(manifest["method"], str) or not isinstance(manifest["settings"], dict):
-        raise _bad(path.parent, f"'{path.name}' does not name a method and its settings")
-    # only a plain name beside the manifest: an edited one must not lead elsewhere
-    if manifest["state"] is not None and not STATE_NAME.fullmatch(str(manifest["state"])):
-        raise _bad(path.parent, f"'{path.name}' names tensors {manifest['state']!r}, which racer never writes")
-    try:
-        is_ours = content == _encode(manifest)
-    except (ValueError, RecursionError):  # half a surrogate pair cannot be written
-        is_ours = False
-    if not is_ours:
-        raise _bad(path.parent, f"'{path.name}' was edited or cut: racer writes it in one way only")
-    return manifest
-
-
-def _bad(
-    folder: Path, why: str, fix: str = "Save it again with method.save(folder); nothing was loaded."
-) -> ArtifactError:
-    return ArtifactError(
-        "This is not a method that racer saved whole.",
-        f"In '{folder}', {' '.join(why.split())}".rstrip(".") + ".",
-        fix,
-        folder=str(folder),
-    )
-
-
-def _encode(manifest: dict[str, Any]) -> bytes:
-    return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _digest(manifest: dict[str, Any], blob: bytes) -> str:
-    rest = {key: value for key, value in manifest.items() if key != "digest"}
-    text = json.dumps(rest, sort_keys=True, ensure_ascii=False).encode()
-    return hashlib.sha256(len(text).to_bytes(8, "big") + text + blob).hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    # not tempfile: its files can be read by their owner alone, and a service may run as somebody else
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _to_state(tensors: dict[str, Tensor], kind: Any) -> Any:

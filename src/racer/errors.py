@@ -10,6 +10,8 @@ RacerError
 ├── SettingError            bad_setting
 ├── DuplicateExpertError    duplicate_expert
 ├── DuplicateAnswerError    duplicate_answer
+├── DuplicateItemError      duplicate_item
+├── ClassNamesError         class_names
 ├── UnknownExpertError      unknown_expert
 ├── UnknownItemError        unknown_item
 ├── MissingColumnError      missing_column
@@ -18,6 +20,8 @@ RacerError
 ├── UndefinedMetricError    undefined_metric
 ├── TargetNotReachedError   target_not_reached
 ├── ArtifactError           bad_artifact
+├── FileFormatError         bad_file
+├── OutputError             bad_output
 └── ContractError           broken_contract
 """
 
@@ -25,13 +29,17 @@ from typing import Any, ClassVar
 
 __all__ = [
     "ArtifactError",
+    "ClassNamesError",
     "ContractError",
     "DuplicateAnswerError",
     "DuplicateExpertError",
+    "DuplicateItemError",
+    "FileFormatError",
     "LabelError",
     "MissingColumnError",
     "NonFiniteError",
     "NotFittedError",
+    "OutputError",
     "PosteriorError",
     "RacerError",
     "SettingError",
@@ -120,6 +128,18 @@ class DuplicateAnswerError(RacerError, ValueError):
     code = "duplicate_answer"
 
 
+class DuplicateItemError(RacerError, ValueError):
+    """Two cases with the same id."""
+
+    code = "duplicate_item"
+
+
+class ClassNamesError(RacerError, ValueError):
+    """The names of the classes, or their order, are not known or do not agree."""
+
+    code = "class_names"
+
+
 class UnknownExpertError(RacerError, LookupError):
     """An expert id that the panel does not hold."""
 
@@ -166,6 +186,18 @@ class ArtifactError(RacerError, ValueError):
     """A saved file is missing, truncated, edited, foreign, or from another version."""
 
     code = "bad_artifact"
+
+
+class FileFormatError(RacerError, ValueError):
+    """A file of cases or answers is missing, cut, or not what its name says."""
+
+    code = "bad_file"
+
+
+class OutputError(RacerError, OSError):
+    """An output cannot be written where it was asked for."""
+
+    code = "bad_output"
 
 
 class ContractError(RacerError, AssertionError):

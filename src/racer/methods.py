@@ -1,6 +1,7 @@
 """Every method by name, and reading saved ones."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from os import PathLike
 from types import MappingProxyType
 
@@ -15,9 +16,9 @@ from racer.competence import (
     RacerKernel,
     RacerKNN,
 )
-from racer.errors import ArtifactError
+from racer.errors import ArtifactError, SettingError
 
-__all__ = ["REGISTRY", "load"]
+__all__ = ["REGISTRY", "load", "method_class"]
 
 REGISTRY: Mapping[str, type[AbstractMethod]] = MappingProxyType(
     {
@@ -34,6 +35,23 @@ REGISTRY: Mapping[str, type[AbstractMethod]] = MappingProxyType(
     }
 )
 """Kebab-case name → class."""
+
+
+def method_class(name: str) -> type[AbstractMethod]:
+    """The class of a method, by name.
+
+    >>> method_class("ifd-score")()
+    IFDScore(alpha=1.0, beta=1.0)
+    """
+    if name not in REGISTRY:
+        near = get_close_matches(name, REGISTRY, n=1)
+        raise SettingError(
+            f"There is no method {name!r}.",
+            f"Known are {', '.join(REGISTRY)}.",
+            f"Perhaps {near[0]!r} was meant." if near else "Choose one of them.",
+            name=name,
+        )
+    return REGISTRY[name]
 
 
 def load(folder: str | PathLike[str], *others: type[AbstractMethod]) -> AbstractMethod:

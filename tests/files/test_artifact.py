@@ -22,7 +22,7 @@ from torch import Tensor
 
 import racer
 from racer import ClassGated, ClassifierConfidence, GlobalAccuracy, IFDScore, RacerDeepSets, RacerKernel, RacerKNN
-from racer.artifact import MANIFEST, _digest, _encode
+from racer.artifact import SEAL
 from racer.checks import make_world
 from racer.checks.answers import ask
 from racer.checks.state import fit_in
@@ -31,6 +31,7 @@ from racer.competence.global_accuracy import BetaPrior
 from racer.errors import ArtifactError
 from racer.methods import REGISTRY
 from racer.pooling import ContextPrior
+from racer.sealed import _digest, _encode
 
 UNFITTED = [
     ClassifierConfidence(),
@@ -83,17 +84,17 @@ def load(files, *others):
 
 
 def tensors_file(files):
-    (name,) = (name for name in files if name != MANIFEST)
+    (name,) = (name for name in files if name != SEAL.manifest)
     return name
 
 
 def forge(files, blob=None, **changes):
     """What somebody would write who knows the format and means to be believed."""
-    manifest = {**json.loads(files[MANIFEST]), **changes}
+    manifest = {**json.loads(files[SEAL.manifest]), **changes}
     state = manifest["state"]
     blob = files.get(state, b"") if blob is None else blob
     manifest["digest"] = _digest(manifest, blob)
-    return {MANIFEST: _encode(manifest), **({state: blob} if blob else {})}
+    return {SEAL.manifest: _encode(manifest), **({state: blob} if blob else {})}
 
 
 def assert_same(one, other, others=()):
@@ -169,13 +170,13 @@ def test_the_same_method_is_written_as_the_same_bytes():
 
 
 def test_the_manifest_is_json_to_be_read_by_anyone():
-    assert json.loads(whole()[MANIFEST]) == {
+    assert json.loads(whole()[SEAL.manifest]) == {
         "format": "racer-method",
         "version": 1,
         "method": "global-accuracy",
         "settings": {},
         "state": tensors_file(whole()),
-        "digest": json.loads(whole()[MANIFEST])["digest"],
+        "digest": json.loads(whole()[SEAL.manifest])["digest"],
     }
 
 
@@ -235,11 +236,14 @@ def test_files_of_two_methods_do_not_mix():
     mine, theirs = whole(), files_of(prior(alpha=3.0))
     ours, yours = tensors_file(mine), tensors_file(theirs)
     for mixed in (
-        {MANIFEST: mine[MANIFEST], yours: theirs[yours]},
-        {MANIFEST: theirs[MANIFEST], ours: mine[ours]},
-        {MANIFEST: mine[MANIFEST], ours: theirs[yours]},
-        {MANIFEST: theirs[MANIFEST], yours: mine[ours]},
-        {MANIFEST: files_of(ClassGated())[MANIFEST].replace(b"null", b'"%s"' % ours.encode()), ours: mine[ours]},
+        {SEAL.manifest: mine[SEAL.manifest], yours: theirs[yours]},
+        {SEAL.manifest: theirs[SEAL.manifest], ours: mine[ours]},
+        {SEAL.manifest: mine[SEAL.manifest], ours: theirs[yours]},
+        {SEAL.manifest: theirs[SEAL.manifest], yours: mine[ours]},
+        {
+            SEAL.manifest: files_of(ClassGated())[SEAL.manifest].replace(b"null", b'"%s"' % ours.encode()),
+            ours: mine[ours],
+        },
     ):
         with refused(ArtifactError):
             load(mixed)
@@ -295,7 +299,7 @@ FOREIGN = {
 @pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
 def test_foreign_json_is_refused(content):
     with refused(ArtifactError) as caught:
-        load({**whole(), MANIFEST: content})
+        load({**whole(), SEAL.manifest: content})
     assert len(str(caught.value)) < 1000
 
 
@@ -307,9 +311,9 @@ def test_another_version_says_so(version):
 
 @pytest.mark.parametrize("part", ["method", "settings", "state", "digest"])
 def test_a_manifest_without_one_of_its_parts_is_refused(part):
-    manifest = {key: value for key, value in json.loads(whole()[MANIFEST]).items() if key != part}
+    manifest = {key: value for key, value in json.loads(whole()[SEAL.manifest]).items() if key != part}
     with refused(ArtifactError, "lacks parts"):
-        load({**whole(), MANIFEST: _encode(manifest)})
+        load({**whole(), SEAL.manifest: _encode(manifest)})
 
 
 # forged: the digest is right, and what it covers is still not believed
@@ -322,9 +326,9 @@ def test_tensors_are_read_from_beside_the_manifest_only(state, tmp_path):
     blob = whole()[tensors_file(whole())]
     (tmp_path / "other").write_bytes(blob)
     (tmp_path / "method").mkdir()
-    manifest = {**json.loads(whole()[MANIFEST]), "state": state}
+    manifest = {**json.loads(whole()[SEAL.manifest]), "state": state}
     manifest["digest"] = _digest(manifest, blob)
-    (tmp_path / "method" / MANIFEST).write_bytes(_encode(manifest))
+    (tmp_path / "method" / SEAL.manifest).write_bytes(_encode(manifest))
     with refused(ArtifactError, "which racer never writes"):
         racer.load(tmp_path / "method")
 
@@ -474,7 +478,7 @@ def test_files_of_others_are_left_alone(tmp_path):
     (tmp_path / "state-of-affairs.safetensors").write_text("mine")
     prior().save(tmp_path)
     ClassGated().save(tmp_path)
-    assert {one.name for one in tmp_path.iterdir()} == {"notes.txt", "state-of-affairs.safetensors", MANIFEST}
+    assert {one.name for one in tmp_path.iterdir()} == {"notes.txt", "state-of-affairs.safetensors", SEAL.manifest}
 
 
 @pytest.mark.parametrize("old", [prior(), ClassGated()], ids=["tensors", "no tensors"])

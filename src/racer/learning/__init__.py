@@ -8,6 +8,7 @@ from racer.learning.episodes import EpisodeSampler as EpisodeSampler
 from racer.learning.episodes import hold_out_experts as hold_out_experts
 from racer.learning.episodes import require_head_settings as require_head_settings
 from racer.learning.progress import progress_bar as progress_bar
+from racer.learning.turns import in_turns as in_turns
 
 __all__ = [
     "Episode",
@@ -15,6 +16,7 @@ __all__ = [
     "competence_loss",
     "fit_with_early_stopping",
     "hold_out_experts",
+    "in_turns",
     "progress_bar",
     "require_head_settings",
     "seeded_linear",

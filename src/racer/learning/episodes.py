@@ -21,6 +21,7 @@ from torch import Tensor
 
 from racer.cases import Cases
 from racer.errors import SettingError, TooFewAnswersError
+from racer.learning.turns import in_turns
 from racer.panel import Panel, require_panel
 
 __all__ = ["Episode", "EpisodeSampler", "hold_out_experts", "require_head_settings"]
@@ -107,7 +108,7 @@ class EpisodeSampler:
         role, size = panel.role.numpy()[entry[in_context]], self._sizes(rng, len(chosen))
         # an expert whose context is varied has one class only, as far as taking turns goes
         role = np.where(size.is_varied[expert[in_context]], 0, role)
-        taken = _in_turns(rng, expert[in_context], role, size.n_answers)
+        taken = in_turns(rng, expert[in_context], role, size.n_answers)
         return self._assemble(chosen, entry, expert, item, query, is_query, in_context[taken])
 
     def _sizes(self, rng: np.random.Generator, n_experts: int) -> "_Sizes":
@@ -208,22 +209,3 @@ class _Sizes:
 
     is_varied: Bool[np.ndarray, " expert"]
     n_answers: Int[np.ndarray, " expert"]
-
-
-def _in_turns(rng: np.random.Generator, expert: Ints, role: Ints, size: Ints) -> Ints:
-    """`size[e]` answers of each expert e, taken role by role in turn, at random within a role."""
-    shuffled = np.lexsort((rng.random(len(expert)), role, expert))
-    turn = np.empty(len(expert), dtype=np.int64)
-    turn[shuffled] = _place_in_run(expert[shuffled], role[shuffled])
-    by_turn = np.lexsort((rng.random(len(expert)), turn, expert))
-    return np.sort(by_turn[_place_in_run(expert[by_turn]) < size[expert[by_turn]]])
-
-
-def _place_in_run(*keys: Ints) -> Ints:
-    """0, 1, 2, … within each run of equal keys."""
-    n = len(keys[0])
-    starts = np.ones(n, dtype=bool)
-    starts[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
-    first = np.maximum.accumulate(np.where(starts, np.arange(n), 0))
-    place: Ints = np.arange(n) - first
-    return place

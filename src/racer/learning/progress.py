@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 __all__ = ["progress_bar"]
 
@@ -18,7 +18,13 @@ def progress_bar(label: str, total: int, show: bool | None) -> Iterator[Callable
     ...     step("loss 0.6")
     """
     visible = sys.stderr.isatty() if show is None else show
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), disable=not visible) as bar:
         task = bar.add_task(label, total=total)
         yield lambda word: bar.update(task, advance=1, description=f"{label} · {word}")

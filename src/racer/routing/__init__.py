@@ -5,6 +5,7 @@ from racer.routing.cost import Cost as Cost
 from racer.routing.decision import Decision as Decision
 from racer.routing.decision import Witnesses as Witnesses
 from racer.routing.evidence import Evidence as Evidence
+from racer.routing.origin import Origin as Origin
 from racer.routing.plan import MODEL as MODEL
 from racer.routing.plan import Plan as Plan
 from racer.routing.policy import AbstractPolicy as AbstractPolicy
@@ -22,6 +23,7 @@ __all__ = [
     "Cost",
     "Decision",
     "Evidence",
+    "Origin",
     "Plan",
     "Router",
     "TargetAccuracy",

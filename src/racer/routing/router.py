@@ -1,6 +1,8 @@
 """Router: a fitted method, the experts it may ask, and a policy."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, final
 
 import torch
@@ -12,13 +14,17 @@ from racer.cases import Cases, to_tensor
 from racer.classes import refuse_unordered
 from racer.competence import AbstractMethod
 from racer.context import Context
-from racer.errors import DuplicateExpertError, ShapeError, UnknownExpertError
+from racer.errors import ClassNamesError, DuplicateExpertError, ShapeError, UnknownExpertError
+from racer.methods import load
 from racer.panel import Panel
 from racer.routing.decision import Decision
 from racer.routing.evidence import Evidence
+from racer.routing.origin import Origin
 from racer.routing.plan import MODEL, NEVER, Plan
 from racer.routing.policy import AbstractPolicy, Threshold
+from racer.routing.router_file import OURS, StoredRouter, read_router, write_router
 from racer.routing.solve import best_expert, solve
+from racer.writing import whole_folder
 
 __all__ = ["Router"]
 
@@ -45,9 +51,11 @@ class Router:
         panel: Panel | None = None,
         items: Sequence[Any] | None = None,
         evidence: Evidence | None = None,
+        origin: Origin | None = None,
     ) -> None:
         """`panel` enrolls its experts at once; `items` are the ids of its cases, to name them in explanations."""
         self.method, self.policy, self.evidence = method, policy or Threshold(), evidence or Evidence()
+        self.origin = origin or Origin()
         self._panel: Panel | None = None
         self._items: tuple[str, ...] = ()
         if panel is not None:
@@ -55,6 +63,29 @@ class Router:
 
     def __repr__(self) -> str:
         return f"Router({self.method!r}, {self.policy!r}, {len(self.experts)} experts)"
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str], *others: type[AbstractMethod]) -> "Router":
+        """Read a router that `save` wrote; name your own methods' classes in `others`. Runs no code of the files."""
+        stored, method = read_router(Path(folder)), load(folder, *others)
+        return cls(
+            method,
+            stored.policy,
+            panel=stored.panel,
+            items=stored.items,
+            evidence=stored.evidence,
+            origin=stored.origin,
+        )
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write method, experts, answers and policy to a folder of its own, whole or not at all."""
+        with whole_folder(folder, OURS) as hidden:
+            self.write(hidden)
+
+    def write(self, folder: Path) -> None:
+        """Write the files of a router into a folder that is already there."""
+        self.method.save(folder)
+        write_router(StoredRouter(self._panel, self._items, self.policy, self.evidence, self.origin), folder)
 
     @property
     def experts(self) -> tuple[str, ...]:
@@ -134,6 +165,16 @@ class Router:
             speaks_for=behind.speaks_for,
             speaks_against=behind.speaks_against,
         )
+
+    def require_same_classes(self, classes: Sequence[str] | None, where: str) -> None:
+        """Refuse cases whose classes have other names, or another order, than those the router knows."""
+        ours = self.origin.classes
+        if ours is not None and classes is not None and tuple(classes) != ours:
+            raise ClassNamesError(
+                "The cases name other classes than the router, or in another order.",
+                f"'{where}' has {', '.join(classes)}; the router has {', '.join(ours)}.",
+                "Embed the cases with the classifier the router was fitted beside.",
+            )
 
     def _known(self) -> Panel:
         if self._panel is None:

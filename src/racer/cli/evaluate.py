@@ -1,0 +1,65 @@
+"""`racer evaluate`: does it pay?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from racer.cli.options import Annotations, CasesFile, ContextSize, RouterFolder, Seed, SkipUnknown
+
+__all__ = ["evaluate"]
+
+BUDGETS = (0.1, 0.2, 0.5)
+"""Those that fit a terminal of eighty columns; the report has more."""
+
+
+def evaluate(
+    router: RouterFolder,
+    cases: CasesFile,
+    annotations: Annotations,
+    out: Annotated[Path, typer.Option("--out", help="The report's folder: index.html, metrics.json, figures.")],
+    context_size: ContextSize = 100,
+    seed: Seed = 0,
+    skip_unknown: SkipUnknown = False,
+) -> None:
+    """Say whether deferring helps, and write a report.
+
+    Each expert shows part of the labelled answers in the file, at most half, and is scored on the others. Experts seen
+    in fitting and experts not met before are reported apart. The cases must be others than those of the fit.
+    """
+    from racer.cli.saying import remark, say, say_reading, table
+    from racer.evaluation import evaluate as evaluate_method
+    from racer.files import read_cases, read_panel
+    from racer.report import REPORT_FILES, write_report
+    from racer.routing import Router
+    from racer.writing import whole_folder
+
+    with whole_folder(out, REPORT_FILES) as folder:
+        found, file = Router.load(router), read_cases(cases)
+        found.require_same_classes(file.classes, str(file.path))
+        named = read_panel(file, annotations, classes=found.origin.classes, skip_unknown=skip_unknown)
+        say_reading(named)
+        again = len(set(named.items) & set(found.items))
+        if again:
+            remark(f"{again:,} of these cases were in the fit, too; what they show is too good to be true.")
+        result = evaluate_method(
+            found.method, named.panel, context_size=context_size, seen=found.origin.fitted_on, seed=seed
+        )
+        write_report(result, folder, found.origin.classes)
+    rows = [
+        (
+            one.name,
+            f"{one.aursac.estimate:.4f}",
+            ""
+            if one.behind is None
+            else f"{one.behind.estimate:+.4f} ({one.behind.low:+.4f} to {one.behind.high:+.4f})",
+            *(f"{one.accuracy_at(budget):.3f}" for budget in BUDGETS),
+        )
+        for one in result.everybody.rules
+    ]
+    say("")
+    table(["rule", "AURSAC", "racer less this", *(f"at {budget:.0%}" for budget in BUDGETS)], rows)
+    for group in result.groups[1:]:
+        say(f"\n{group.name.capitalize()} in fitting ({len(group.experts)}): {group.sentence}")
+    say(f"\n{result}")
+    say(f"\nThe report is in {out / 'index.html'}")

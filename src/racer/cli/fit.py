@@ -1,0 +1,44 @@
+"""`racer fit`: from cases and answers to a router."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from racer.cli.options import Annotations, CasesFile, Classes, ContextSize, Seed, SkipUnknown, listed
+
+__all__ = ["fit"]
+
+
+def fit(
+    cases: CasesFile,
+    annotations: Annotations,
+    out: Annotated[Path, typer.Option("--out", help="The router's folder.")],
+    method: Annotated[str, typer.Option("--method", help="Which method; their names stand above.")] = ("racer-kernel"),
+    context_size: ContextSize = 100,
+    seed: Seed = 0,
+    classes: Classes = None,
+    skip_unknown: SkipUnknown = False,
+) -> None:
+    """Learn from past answers whom to ask.
+
+    Writes a router: the fitted method, and every expert with all labelled answers. New experts join it later without
+    another fit.
+
+    Methods: classifier-confidence, global-accuracy, class-gated, ifd-score, racer-knn, racer-kernel, racer-deepsets.
+    """
+    from racer.cli.saying import say, say_reading
+    from racer.files import read_panel
+    from racer.methods import method_class
+    from racer.routing import Origin, Router
+    from racer.routing.router_file import OURS
+    from racer.writing import whole_folder
+
+    kind = method_class(method)
+    with whole_folder(out, OURS) as folder:
+        named = read_panel(cases, annotations, classes=listed(classes), skip_unknown=skip_unknown)
+        say_reading(named)
+        fitted = kind().fit(named.panel, context_size=context_size, seed=seed)
+        origin = Origin(named.classes, named.panel.experts, context_size, seed)
+        Router(fitted, panel=named.panel, items=named.items, origin=origin).write(folder)
+    say(f"Fitted {method}; the router is in {out}")

@@ -1,0 +1,61 @@
+"""`racer route`: who answers each new case."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from racer.cli.options import CasesFile, RouterFolder, by_expert, listed
+
+__all__ = ["route"]
+
+
+def route(
+    router: RouterFolder,
+    cases: CasesFile,
+    out: Annotated[Path, typer.Option("--out", help="Decisions: .csv, or .parquet.")],
+    budget: Annotated[
+        float | None, typer.Option("--budget", min=0, max=1, help="Hand over exactly this share, rounded down.")
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", help="Hand over where the gain is at least this; without --budget, 0."),
+    ] = None,
+    experts: Annotated[
+        list[str] | None, typer.Option("--experts", help="Who may be asked, as a,b; otherwise everybody enrolled.")
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cost", help="What asking takes, in accuracy: a=0.05 (again for others), or one number for all."
+        ),
+    ] = None,
+    capacity: Annotated[
+        list[str] | None,
+        typer.Option("--capacity", help="The most cases somebody takes: a=40 (again for others), or one for each."),
+    ] = None,
+) -> None:
+    """Decide who answers: the model, or which expert.
+
+    One row a case: who, the model's answer and confidence, the probability that the expert is right, how much evidence
+    stands behind it, which past cases speak for and against, and every expert's probability.
+    """
+    if budget is not None and threshold is not None:
+        raise typer.BadParameter(
+            "give one of them: a share of the batch, or a gain.", param_hint="'--budget', '--threshold'"
+        )
+    costs, limits = by_expert(cost or [], "--cost", float), by_expert(capacity or [], "--capacity", int)
+    from racer.cli.decisions import policy_of, say_decision
+    from racer.files import read_cases
+    from racer.routing import Router
+    from racer.routing.decision_file import write_decisions
+    from racer.writing import whole_file
+
+    with whole_file(out) as hidden:
+        found, file = Router.load(router), read_cases(cases)
+        policy = policy_of(found, budget, threshold, costs, limits)
+        found.require_same_classes(file.classes, str(file.path))
+        decision = found.route(file.cases, experts=listed(experts), policy=policy)
+        write_decisions(decision, file.ids, found.origin, hidden, is_parquet=out.suffix.lower() in (".parquet", ".pq"))
+    say_decision(decision)
+    typer.echo(f"The decisions are in {out}")

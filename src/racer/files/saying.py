@@ -1,0 +1,42 @@
+"""Errors that name the file, and the line a person would look for in it."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from racer.errors import FileFormatError, OutputError, RacerError
+
+__all__ = ["bad_file", "said_of"]
+
+
+@contextlib.contextmanager
+def said_of(path: Path, place: Callable[[int], str] | None = None) -> Iterator[None]:
+    """Whatever is refused inside is refused again with the file's name; `place` says where row r stands in it.
+
+    >>> with said_of(Path("answers.csv"), lambda row: f"line {row + 2}"):
+    ...     raise RacerError("No class.", "Row 5 holds 'x'.", "Mend it.", rows=[5])
+    Traceback (most recent call last):
+    racer.errors.RacerError: No class.
+      In 'answers.csv', line 7: holds 'x'.
+      Mend it.
+    """
+    try:
+        yield
+    except (FileFormatError, OutputError):
+        raise
+    except RacerError as error:
+        rows = error.data.get("rows")
+        values = f"In '{path}': {error.values}"
+        if place is not None and rows:  # counted from 0 inside; a person counts lines
+            values = f"In '{path}', {place(rows[0])}: {error.values.removeprefix(f'Row {rows[0]} ')}"
+        raise type(error)(error.what, values, error.fix, **{**error.data, "file": str(path)}) from error
+
+
+def bad_file(path: Path, why: str, fix: str) -> FileFormatError:
+    """A file that cannot be read at all.
+
+    >>> bad_file(Path("cases.npz"), "it is empty", "Write it again.").values
+    "'cases.npz': it is empty."
+    """
+    why = " ".join(why.split()).rstrip(".")
+    return FileFormatError("A file cannot be read.", f"'{path}': {why}.", fix, file=str(path))
