@@ -1,6 +1,7 @@
 """The figures of a report, each narrow enough for a phone."""
 
 import unicodedata
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -14,6 +15,7 @@ from racer.evaluation.comparison import LEVEL
 from racer.report.theme import COLOURS, RC
 
 __all__ = [
+    "LEAST_IN_BIN",
     "MOST_EXPERTS",
     "MOST_ROLES",
     "accuracy_figure",
@@ -22,16 +24,18 @@ __all__ = [
     "reliability_figure",
 ]
 
-WIDTH = 5.6
+WIDTH = 4.8
 MOST_EXPERTS, MOST_ROLES = 40, 20
 """Rows and columns drawn; those with most questions. The page's tables and metrics.json hold all."""
+LEAST_IN_BIN = 10
+"""Questions for a share of right answers to mean anything."""
 NUMBERS_UP_TO = 12
 """Roles, for their numbers to be readable in their cells."""
 LINES = {
     "best expert": (COLOURS["best"], (0, (6, 2))),
     "confidence only": (COLOURS["confidence"], (0, (3, 1.5))),
     "random": (COLOURS["random"], (0, (1, 1.5))),
-    "always the model": (COLOURS["ink"], (0, (1, 3))),
+    "always the model": (COLOURS["ink"], "-"),
     "oracle": (COLOURS["oracle"], (0, (8, 2, 1, 2))),
 }
 
@@ -39,14 +43,21 @@ LINES = {
 @matplotlib.rc_context(RC)
 def accuracy_figure(rules: tuple[Compared, ...]) -> Figure:
     """System accuracy against the budget, with the method's band."""
-    figure, axes = _figure(4.5)
+    figure, axes = _figure(4.3)
     method = rules[0].curve
     axes.fill_between(method.budget, method.low, method.high, color=COLOURS["method"], alpha=0.18, linewidth=0)
     axes.plot(method.budget, method.accuracy, color=COLOURS["method"], linewidth=2.4, label=rules[0].name)
     for one in rules[1:]:
         colour, dashes = LINES[one.name]
-        axes.plot(one.curve.budget, one.curve.accuracy, color=colour, linestyle=dashes, linewidth=1.6, label=one.name)
-    axes.set(xlabel="budget: share of cases handed over", ylabel="accuracy of model and experts together", xlim=(0, 1))
+        axes.plot(
+            one.curve.budget,
+            one.curve.accuracy,
+            color=colour,
+            linestyle=dashes,
+            linewidth=1 if dashes == "-" else 1.6,
+            label=one.name,
+        )
+    axes.set(xlabel="budget: share of cases handed over", ylabel="accuracy, model and experts", xlim=(0, 1))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     figure.legend(loc="outside lower center", ncols=2, title=f"shaded: {LEVEL:.0%} interval over cases")
@@ -59,14 +70,14 @@ def reliability_figure(found: Evaluation) -> Figure | None:
     known = [group for group in found.groups if group.calibration is not None]
     if not known:
         return None
-    figure, axes = _figure(4.7)
+    figure, axes = _figure(4.6)
     axes.plot([0, 1], [0, 1], color=COLOURS["muted"], linestyle=(0, (2, 2)), linewidth=1, label="as promised")
     marks = {"all": ("method", "o"), "seen": ("confidence", "s"), "unseen": ("best", "^")}
     for group in known:
         table = group.calibration.table if group.calibration else None
         assert table is not None
         colour, mark = marks[group.name]
-        some = (table.count > 0).numpy()
+        some = (table.count >= LEAST_IN_BIN).numpy()
         size = 12 + 160 * (table.count / table.count.sum()).numpy()[some]
         x, y = table.mean_predicted.numpy()[some], table.mean_correct.numpy()[some]
         label = f"{group.name} experts, ECE {table.error:.3f}"
@@ -75,7 +86,7 @@ def reliability_figure(found: Evaluation) -> Figure | None:
     axes.set(
         xlabel="probability given that the expert is right", ylabel="share that was right", xlim=(0, 1), ylim=(0, 1)
     )
-    figure.legend(loc="outside lower center", ncols=2)
+    figure.legend(loc="outside lower center", ncols=1)
     return figure
 
 
@@ -99,11 +110,12 @@ def competence_figure(found: Evaluation, class_names: list[str]) -> Figure:
             )
         )
         if with_numbers:
-            axes.text(column, row - 0.16, f"{100 * value:.0f}", ha="center", va="center", fontsize=9)
+            axes.text(column, row - 0.16, f"{100 * value:.0f}", ha="center", va="center", fontsize=8.5)
             text = f"({100 * happened[row, column]:.0f})"
             axes.text(column, row + 0.24, text, ha="center", va="center", fontsize=6.5, color=COLOURS["ink"])
     _rows(axes, [found.experts[one].expert for one in expert])
-    axes.set_xticks(range(len(role)), [_short(class_names[one], 12) for one in role], rotation=45, ha="right")
+    turned: Any = {"rotation": 45, "ha": "right"} if with_numbers else {"rotation": 90, "fontsize": 8}
+    axes.set_xticks(range(len(role)), [_short(class_names[one], 12) for one in role], **turned)
     axes.set(xlim=(-0.5, len(role) - 0.5), xlabel="true class", ylabel="expert")
     return figure
 

@@ -65,7 +65,7 @@ def inline_svg(figure: Figure, name: str, title: str) -> str:
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->\n?", "", svg, flags=re.S)
     svg = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{name}-", svg)
     for colour, placeholder in COLOURS.items():
         svg = svg.replace(placeholder, f"var(--{colour})")

@@ -9,6 +9,7 @@ import jinja2
 from racer.evaluation import Evaluation, to_plain_evaluation
 from racer.evaluation.comparison import AT
 from racer.report.figures import (
+    LEAST_IN_BIN,
     MOST_EXPERTS,
     MOST_ROLES,
     accuracy_figure,
@@ -67,6 +68,7 @@ def _page(found: Evaluation, svg: dict[str, str], n_roles: int) -> str:
         budgets=AT,
         least=Evidence().least,
         n_roles=n_roles,
+        least_in_bin=LEAST_IN_BIN,
         most_experts=MOST_EXPERTS,
         most_roles=MOST_ROLES,
         version=__version__,
