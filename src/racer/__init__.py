@@ -6,14 +6,19 @@ Names are looked up when first used, so that importing racer costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from racer.version import VERSION
+
 if TYPE_CHECKING:
     import racer.checks as checks
     import racer.competence as competence
     import racer.errors as errors
+    import racer.evaluation as evaluation
+    import racer.files as files
     import racer.learning as learning
     import racer.methods as methods
     import racer.metrics as metrics
     import racer.pooling as pooling
+    import racer.report as report
     import racer.routing as routing
     import racer.simulation as simulation
     from racer.cases import Cases as Cases
@@ -55,10 +60,13 @@ _HOME = {
     "Threshold": "racer.routing",
     "load": "racer.methods",
 }
-_ROOMS = ("checks", "competence", "errors", "learning", "methods", "metrics", "pooling", "routing", "simulation")
+_ROOMS = (
+    *("checks", "competence", "errors", "evaluation", "files", "learning", "methods"),
+    *("metrics", "pooling", "report", "routing", "simulation"),
+)
 
 __all__ = [*_HOME, *_ROOMS]
-__version__ = "0.1.0.dev0"
+__version__ = VERSION
 
 
 def __getattr__(name: str) -> Any:

@@ -30,7 +30,7 @@ from racer.errors import (
     UnknownItemError,
 )
 
-__all__ = ["AnswerTable", "in_order_of", "read_answers", "read_classes"]
+__all__ = ["AnswerTable", "as_text", "in_order_of", "read_answers", "read_classes"]
 
 NATIVE = {name: name for name in ("expert", "item", "answer", "label")}
 CROWD_KIT = {"expert": "worker", "item": "task", "answer": "label"}
@@ -65,7 +65,7 @@ def read_answers(
     answer = _to_classes(columns["answer"], names, n_roles, "answer")
     answered = answer >= 0
     row = np.flatnonzero(answered)
-    who, which = (_as_text(columns[name], name) for name in ("expert", "item"))
+    who, which = (as_text(columns[name], name) for name in ("expert", "item"))
     experts = who.unique().drop_null()
     expert, item = _positions(who, experts)[row], _positions(which, ids)[row]
     _refuse_unknown(expert, item, row, which)
@@ -173,7 +173,7 @@ def _is_missing(one: Any) -> bool:
 
 def _item_ids(items: Sequence[Any]) -> pa.Array:
     refuse_unordered(items, "items")
-    ids = _as_text(_blank_to_null(_as_column(items)), "items")
+    ids = as_text(_blank_to_null(_as_column(items)), "items")
     seen = ids.value_counts()
     if len(seen) < len(ids):
         often = int(seen.field("counts").to_numpy().argmax())
@@ -189,7 +189,7 @@ def _class_names(classes: Sequence[str] | None, n_roles: int) -> pa.Array | None
     if classes is None:
         return None
     refuse_unordered(classes, "classes")
-    names = _as_text(_blank_to_null(_as_column(classes)), "classes")
+    names = as_text(_blank_to_null(_as_column(classes)), "classes")
     n_different = len(names.drop_null().unique())
     if not n_roles == len(names) == n_different:
         raise LabelError(
@@ -238,7 +238,8 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(one(kind) for one in kinds)
 
 
-def _as_text(column: pa.Array, name: str) -> pa.Array:
+def as_text(column: pa.Array, name: str) -> pa.Array:
+    """Ids as text: whole numbers without a point, truth values as Python writes them."""
     if pa.types.is_floating(column.type):
         with contextlib.suppress(pa.ArrowInvalid):
             column = column.cast(pa.int64())  # integers that had gaps; 1e16 would not read as one
@@ -266,7 +267,7 @@ def _to_classes(
 ) -> Int[np.ndarray, " row"]:
     """Class indices, −1 where there is none; checked only in the rows `where` says."""
     if names is not None:
-        position = _positions(_as_text(column, name), names)
+        position = _positions(as_text(column, name), names)
         bad = (position < 0) & np.asarray(column.is_valid())
         fix = "List every class in 'classes', in the order of the posterior's columns."
     elif not _is_number(column.type):

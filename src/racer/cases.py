@@ -346,7 +346,7 @@ def _check(embedding: Tensor, posterior: Tensor) -> None:
             ZeroEmbeddingError,
             "Every embedding needs a length above zero: cosine similarity asks for a direction.",
             lambda row: "is all zeros",
-            "Drop these cases, or check the encoder that made them.",
+            "Drop these cases, check the encoder that made them, or give counts and tags one more feature, always 1.",
         )
         total = posterior.sum(-1)
         _refuse_rows(

@@ -29,11 +29,10 @@ def whole_file(path: str | PathLike[str]) -> Iterator[Path]:
     >>> [one.name for one in folder.iterdir()]
     ['a.txt']
     """
-    place = Path(path)
-    if place.is_dir():
-        raise _cannot(place, "it is a folder", "Name a file.")
+    place = Path(os.path.realpath(path))
     hidden = _beside(place)
     with _reported(place), _parents(place):
+        _refuse_no_file(place)
         try:
             # found out now, not after minutes of work
             hidden.touch(exist_ok=False)
@@ -56,9 +55,11 @@ def whole_folder(path: str | PathLike[str], ours: str) -> Iterator[Path]:
     ['index.html']
     """
     place = Path(os.path.realpath(path))
-    refuse_foreign(place, ours)
     hidden = _beside(place)
     with _reported(place), _parents(place):
+        refuse_foreign(place, ours)
+        if Path.cwd().is_relative_to(place):
+            raise _cannot(place, "it is the folder you work in", "Name a folder in it; nothing was touched.")
         try:
             hidden.mkdir()
             yield hidden
@@ -95,9 +96,15 @@ def refuse_foreign(place: Path, ours: str) -> None:
         raise _cannot(place, "it is a file", "Name a folder.")
 
 
+def _refuse_no_file(place: Path) -> None:
+    # a device or a pipe would be replaced by a file for everybody
+    if place.exists() and not place.is_file():
+        raise _cannot(place, "it is a folder" if place.is_dir() else "it is no plain file", "Name a file.")
+
+
 def _beside(path: Path) -> Path:
     # not tempfile: its files can be read by their owner alone, and a service may run as somebody else
-    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+    return path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}")
 
 
 def _flush(path: Path) -> None:
@@ -113,11 +120,10 @@ def _swap(new: Path, place: Path) -> None:
     try:
         os.rename(place, old)
         os.rename(new, place)
-    except BaseException:
+    finally:
         if old.exists() and not place.exists():
             os.rename(old, place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -61,8 +61,9 @@ def test_seen_and_unseen_experts_are_told_apart():
     }
     assert [row.is_seen for row in found.experts] == [True, False, True, False, False, False]
     everybody_seen = evaluate(METHOD, panel, context_size=10, seen=panel.experts)
-    assert [group.name for group in everybody_seen.groups] == ["all", "seen"]
-    assert [group.name for group in evaluate(METHOD, panel, context_size=10).groups] == ["all"]
+    assert [group.name for group in everybody_seen.groups] == ["all"] and everybody_seen.is_everybody_seen
+    nobody_seen = evaluate(METHOD, panel, context_size=10)
+    assert [group.name for group in nobody_seen.groups] == ["all"] and not nobody_seen.is_everybody_seen
 
 
 def test_a_group_is_what_it_would_be_alone():

@@ -29,15 +29,14 @@ def evaluate(
     """
     from racer.cli.saying import remark, say, say_reading, table
     from racer.evaluation import evaluate as evaluate_method
-    from racer.files import read_cases, read_panel
+    from racer.files import read_panel
     from racer.report import REPORT_FILES, write_report
     from racer.routing import Router
     from racer.writing import whole_folder
 
     with whole_folder(out, REPORT_FILES) as folder:
-        found, file = Router.load(router), read_cases(cases)
-        found.require_same_classes(file.classes, str(file.path))
-        named = read_panel(file, annotations, classes=found.origin.classes, skip_unknown=skip_unknown)
+        found = Router.load(router)
+        named = read_panel(cases, annotations, classes=found.origin.classes, skip_unknown=skip_unknown)
         say_reading(named)
         again = len(set(named.items) & set(found.items))
         if again:
@@ -61,5 +60,13 @@ def evaluate(
     table(["rule", "AURSAC", "racer less this", *(f"at {budget:.0%}" for budget in BUDGETS)], rows)
     for group in result.groups[1:]:
         say(f"\n{group.name.capitalize()} in fitting ({len(group.experts)}): {group.sentence}")
+    if result.is_everybody_seen:
+        remark("all experts here were seen in fitting; how strangers fare is not known.")
+    best = next((one.behind for one in result.everybody.rules if one.name == "best expert"), None)
+    if best is not None and best.is_below_zero:
+        remark(
+            "asking the best expert where the model is least sure does better than this method here. Methods that need "
+            "less to learn from: fit --method global-accuracy, ifd-score, racer-knn."
+        )
     say(f"\n{result}")
     say(f"\nThe report is in {out / 'index.html'}")

@@ -9,6 +9,9 @@ from racer.cli.options import Annotations, CasesFile, Classes, ContextSize, Seed
 
 __all__ = ["fit"]
 
+FEW = 10
+"""Experts below which a fitted head may be worse than none."""
+
 
 def fit(
     cases: CasesFile,
@@ -27,7 +30,8 @@ def fit(
 
     Methods: classifier-confidence, global-accuracy, class-gated, ifd-score, racer-knn, racer-kernel, racer-deepsets.
     """
-    from racer.cli.saying import say, say_reading
+    from racer.cli.saying import remark, say, say_reading
+    from racer.competence import RacerDeepSets, RacerKernel
     from racer.files import read_panel
     from racer.methods import method_class
     from racer.routing import Origin, Router
@@ -38,6 +42,11 @@ def fit(
     with whole_folder(out, OURS) as folder:
         named = read_panel(cases, annotations, classes=listed(classes), skip_unknown=skip_unknown)
         say_reading(named)
+        if issubclass(kind, RacerKernel | RacerDeepSets) and len(named.panel) < FEW:
+            remark(
+                f"{len(named.panel)} experts are few for {method} to learn from: it stops by a fifth of them. Compare "
+                "with racer-knn, ifd-score or global-accuracy, which learn next to nothing."
+            )
         fitted = kind().fit(named.panel, context_size=context_size, seed=seed)
         origin = Origin(named.classes, named.panel.experts, context_size, seed)
         Router(fitted, panel=named.panel, items=named.items, origin=origin).write(folder)

@@ -9,13 +9,13 @@ import traceback
 
 import typer
 
-from racer import __version__
 from racer.cli.demo import demo
 from racer.cli.evaluate import evaluate
 from racer.cli.fit import fit
 from racer.cli.inspect import inspect
 from racer.cli.route import route
 from racer.errors import RacerError
+from racer.version import VERSION
 
 __all__ = ["app", "main"]
 
@@ -35,7 +35,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"racer {__version__}")
+        typer.echo(f"racer {VERSION}")
         raise typer.Exit()
 
 
@@ -54,6 +54,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command line and end the process with its exit code."""
     try:
         code = app(args=arguments, standalone_mode=False)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
         sys.exit(code if isinstance(code, int) else 0)
     except RacerError as error:
         print(f"racer: {error}", file=sys.stderr)

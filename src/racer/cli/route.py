@@ -52,9 +52,9 @@ def route(
     from racer.writing import whole_file
 
     with whole_file(out) as hidden:
-        found, file = Router.load(router), read_cases(cases)
+        found = Router.load(router)
+        file = read_cases(cases).of_classes(found.origin.classes)
         policy = policy_of(found, budget, threshold, costs, limits)
-        found.require_same_classes(file.classes, str(file.path))
         decision = found.route(file.cases, experts=listed(experts), policy=policy)
         write_decisions(decision, file.ids, found.origin, hidden, is_parquet=out.suffix.lower() in (".parquet", ".pq"))
     say_decision(decision)

@@ -39,7 +39,7 @@ class ExpertRow:
 @final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """`groups` are all, seen, unseen; a group of nobody is left out.
+    """`groups` are all, and where there are both, seen and unseen.
 
     `n`, `n_right` and `predicted` are by expert and role: questions, right answers, and the sum of Γ at the true role.
     """
@@ -58,6 +58,11 @@ class Evaluation:
     def everybody(self) -> Group:
         """The group of all experts."""
         return self.groups[0]
+
+    @property
+    def is_everybody_seen(self) -> bool:
+        """Whether all were among those the method was fitted on, so that nothing is known of strangers."""
+        return all(one.is_seen for one in self.experts)
 
     def __str__(self) -> str:
         return self.everybody.sentence
@@ -89,15 +94,14 @@ def evaluate(
     trial = split_answers(panel, context_size, rng)
     is_seen = torch.tensor([one in set(seen) for one in trial.experts])
     parts = {"all": all_rows(trial)}
-    if is_seen.any():
+    if is_seen.any() and not is_seen.all():
         parts |= {"seen": is_seen.nonzero()[:, 0], "unseen": (~is_seen).nonzero()[:, 0]}
     with progress_bar("evaluating", 1 + len(parts), progress) as step:
         estimates = estimate(method, trial)
         step("estimated")
         groups = []
         for name, rows in parts.items():
-            if len(rows):
-                groups.append(judge(name, method.name, trial, estimates, rows, rng))
+            groups.append(judge(name, method.name, trial, estimates, rows, rng))
             step(name)
     expert, item = trial.asked.nonzero(as_tuple=True)
     role = trial.label[item]

@@ -10,6 +10,7 @@ from racer.evaluation.comparison import AT, Compared
 from racer.evaluation.evaluation import QUANTILES, Evaluation, ExpertRow
 from racer.evaluation.group import Group
 from racer.metrics import Interval, Reliability
+from racer.version import VERSION
 
 __all__ = ["to_plain_evaluation"]
 
@@ -24,12 +25,10 @@ def to_plain_evaluation(found: Evaluation, class_names: list[str]) -> dict[str, 
     >>> sorted(plain)
     ['context_size', 'experts', 'format', 'groups', 'method', 'racer', 'roles', 'seed', 'verdict', 'version']
     """
-    from racer import __version__
-
     return {
         "format": "racer-metrics",
         "version": 1,
-        "racer": __version__,
+        "racer": VERSION,
         "method": found.method,
         "context_size": found.context_size,
         "seed": found.seed,

@@ -7,11 +7,14 @@ are is decided with the classes. The names crowd-kit gives its columns, `task, w
 import contextlib
 import csv
 import io
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +22,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from racer.errors import ClassNamesError, DuplicateExpertError, FileFormatError, LabelError, MissingColumnError
-from racer.files.saying import bad_file, said_of
+from racer.errors import DuplicateExpertError, FileFormatError, LabelError, MissingColumnError
+from racer.files.saying import bad_file, require_file, said_of
 
-__all__ = ["AnswerFile", "read_answer_file"]
+__all__ = ["AnswerFile", "is_number", "read_answer_file"]
 
 LONG = (
     {"item": "item", "expert": "expert", "answer": "answer"},
@@ -33,6 +36,9 @@ CASE = ("item", "id", "case", "task")
 OF_LONG = {"expert", "worker", "annotator", "answer", "response", "reader"}
 """Columns that show a table was meant to be long."""
 TEXT = pa.large_string()
+NAME_IT = "Name a table of answers, .csv or .parquet."
+Place = Callable[[int, str | None], str]
+"""Where a row of the table, or its cell in a column, stands in the file."""
 
 
 @final
@@ -42,40 +48,61 @@ class AnswerFile:
 
     path: Path
     table: pa.Table
-    place: Callable[[int], str]
+    place: Place
 
     @property
     def has_label(self) -> bool:
         """Whether the truth stands beside the answers."""
-        return "label" in self.table.column_names
+        return "label" in self._names
+
+    @property
+    def _names(self) -> list[str]:
+        names: list[str] = self.table.column_names
+        return names
 
     def class_column(self, name: str, classes: Sequence[str] | None) -> pa.Array:
         """`answer` or `label`, as names where there are names, else as numbers."""
         column = self.table[name].combine_chunks()
+        if not (_is_text(column.type) or _is_numeric(column.type)):
+            with said_of(self.path):
+                raise LabelError(
+                    f"'{name}' must hold the names of classes, or their numbers.",
+                    f"Got {column.type}, starting {str(column[:1].to_pylist())[:60]}.",
+                    "Give text, or numbers from 0; for no answer leave the cell empty.",
+                )
         return column if classes is not None else _as_numbers(column)
 
     def names(self) -> list[str]:
         """The different class names; none where every class is a number."""
-        parts = [self.table[name].combine_chunks() for name in ("answer", "label") if name in self.table.column_names]
-        said = {one for part in parts if _is_text(part.type) for one in part.unique().drop_null().to_pylist()}
-        numbers = {one for one in said if _is_number(one)}
+        parts: dict[str, pa.Array] = {
+            name: self.table[name].combine_chunks()
+            for name in ("answer", "label")
+            if name in self._names and _is_text(self.table[name].type)
+        }
+        said = {one for part in parts.values() for one in part.unique().drop_null().to_pylist()}
+        numbers = {one for one in said if is_number(one)}
         if numbers == said:
             return []
         if numbers:
             self._refuse_mixture(parts, numbers, said)
         return sorted(said)
 
-    def _refuse_mixture(self, parts: list[pa.Array], numbers: set[str], said: set[str]) -> None:
+    def _refuse_mixture(self, parts: dict[str, pa.Array], numbers: set[str], said: set[str]) -> None:
         # the kind of which there are fewer is the slip
-        odd = pa.array(sorted(numbers if len(numbers) < len(said - numbers) else said - numbers), TEXT)
-        rows = np.flatnonzero(pc.is_in(parts[0].cast(TEXT), value_set=odd).to_numpy(zero_copy_only=False))
-        row = int(rows[0]) if len(rows) else None
+        odd = numbers if len(numbers) < len(said - numbers) else said - numbers
+        found = {
+            name: np.flatnonzero(pc.is_in(part, value_set=pa.array(sorted(odd), part.type)).to_numpy(False))
+            for name, part in parts.items()
+        }
+        column, rows = next((name, rows) for name, rows in found.items() if len(rows))
         with said_of(self.path, self.place):
             raise LabelError(
                 "Classes are names in some rows and numbers in others.",
-                f"{odd[0].as_py()!r} beside {sorted(said - set(odd.to_pylist()))[:3]}; {len(rows)} answers.",
+                f"{parts[column][rows[0]].as_py()!r} beside {', '.join(map(repr, sorted(said - odd)[:3]))}; "
+                f"{len(rows)} of {len(parts[column])} rows.",
                 "Give all as names, or all as numbers from 0; where the names are numbers, --classes lists them.",
-                rows=[] if row is None else rows.tolist(),
+                rows=rows.tolist(),
+                column=column,
             )
 
 
@@ -92,7 +119,7 @@ def read_answer_file(path: str | PathLike[str]) -> AnswerFile:
     is_csv = path.suffix.lower() not in (".parquet", ".pq")
     table, line_of = _read_csv(path) if is_csv else (_read_parquet(path), int)
 
-    def place(row: int) -> str:
+    def place(row: int, column: str | None = None) -> str:
         return f"{'line' if is_csv else 'row'} {line_of(row)}"
 
     columns = _long_names(table)
@@ -103,91 +130,91 @@ def read_answer_file(path: str | PathLike[str]) -> AnswerFile:
 
 
 def _read_csv(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
-    try:
-        with path.open("rb") as file:
-            head = file.read(1 << 16)
-    except OSError as error:
-        raise bad_file(path, error.strerror or str(error), "Name a table of answers, .csv or .parquet.") from error
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise bad_file(path, "it is UTF-16", "Save it as UTF-8: 'CSV UTF-8' in a spreadsheet's list of formats.")
-    if head[:4] in (b"PAR1", b"PK\x03\x04"):
-        kind = "parquet" if head[:1] == b"P" and head[1:2] == b"A" else "a spreadsheet or an archive"
-        raise bad_file(path, f"it is {kind}, not text", "Save it as CSV, or name it .parquet where it is one.")
-    lines = head.decode("utf-8-sig", "replace").splitlines()
-    if not lines or not lines[0].strip():
+    text, content = _csv_text(path)
+    first = io.StringIO(text, newline="").readline()
+    if not first.strip():
         raise bad_file(path, "its first line is empty", "Begin it with the names of its columns.")
-    mark = next((one for one in ",;\t" if one in lines[0]), ",")
-    names = next(csv.reader(lines[:1], delimiter=mark))
+    mark = max(",;\t", key=re.sub(r'"[^"]*("|$)', "", first).count)
+    names, _ = next(_rows(path, text, mark))
     convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, TEXT))
     parse = pa.csv.ParseOptions(delimiter=mark)
     try:
-        table = pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
-        content = path.read_bytes()
+        table = pa.csv.read_csv(pa.BufferReader(content), parse_options=parse, convert_options=convert)
         if content.rstrip(b"\r\n").count(b"\n") == len(table):
             return table, lambda row: row + 2
         # cells of several lines, a quote that nobody closed, or blank lines: the slow reader tells them apart
-        line_of = _line_of(path, content, mark)
+        line_of = _line_of(path, text, mark, len(names))
         if len(line_of) != len(table):
             parse.newlines_in_values = True
-            table = pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
+            table = pa.csv.read_csv(pa.BufferReader(content), parse_options=parse, convert_options=convert)
     except FileFormatError:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise _bad_line(path, parse, len(names), str(error)) from error
+        _line_of(path, text, mark, len(names))  # knows the line, where it finds the mistake too
+        raise bad_file(path, str(error), "Write it again as CSV, with cells that hold commas in quotes.") from error
     if len(line_of) != len(table):
         raise bad_file(path, "its quotes can be read in two ways", "Put quotes in pairs, and none into plain cells.")
     return table, lambda row: line_of[row]
 
 
-def _line_of(path: Path, content: bytes, mark: str) -> list[int]:
-    """The line each row begins on, in a file whose rows are not its lines."""
-    reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=mark, strict=True)
-    found, begins = [], 1
+def _csv_text(path: Path) -> tuple[str, bytes]:
+    """The file, read once: it may be a pipe."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise bad_file(path, error.strerror or str(error), NAME_IT) from error
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise bad_file(path, "it is UTF-16", "Save it as UTF-8: 'CSV UTF-8' in a spreadsheet's list of formats.")
+    if content[:4] in (b"PAR1", b"PK\x03\x04"):
+        kind = "parquet" if content[:4] == b"PAR1" else "a spreadsheet or an archive"
+        raise bad_file(path, f"it is {kind}, not text", "Save it as CSV, or name it .parquet where it is one.")
+    try:
+        return content.decode("utf-8-sig"), content
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        why = f"line {line} is not UTF-8"
+        raise bad_file(path, why, "Save it as UTF-8: 'CSV UTF-8' in a spreadsheet's formats.") from error
+
+
+def _rows(path: Path, text: str, mark: str) -> Iterator[tuple[list[str], int]]:
+    """The rows that are not blank, and the line each begins on."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    begins = 1
     try:
         for row in reader:
             if row:
-                found.append(begins)
+                yield row, begins
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise bad_file(
-            path, f"the row that begins on line {begins} does not end: {error}", "Close its quote, or take it away."
-        ) from error
+        is_open = "end of data" in str(error) or "limit" in str(error)
+        why = "does not end: a quote is not closed" if is_open else f"has a quote out of place: {error}"
+        fix = "Close the quote, or take it away; in a quoted cell a quote is written twice."
+        raise bad_file(path, f"the row that begins on line {begins} {why}", fix) from error
+
+
+def _line_of(path: Path, text: str, mark: str, n_names: int) -> list[int]:
+    """The line each row begins on, in a file whose rows are not its lines."""
+    found = []
+    for row, line in _rows(path, text, mark):
+        if len(row) != n_names:
+            why = f"line {line} has {len(row)} cells, the first {n_names}: {mark.join(row)[:60]!r}"
+            raise bad_file(path, why, "Give each row as many cells as the first; put cells that hold commas in quotes.")
+        found.append(line)
     return found[1:]
 
 
-def _bad_line(path: Path, parse: pa.csv.ParseOptions, n_names: int, why: str) -> FileFormatError:
-    """Read again to say where: the fast reader does not count lines."""
-    content = path.read_bytes()
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        return bad_file(path, f"line {line} is not UTF-8", "Save it as UTF-8: 'CSV UTF-8' in a spreadsheet's formats.")
-    odd: list[Any] = []
-
-    def note(row: Any) -> str:
-        odd.append(row)
-        return "skip"
-
-    parse.invalid_row_handler = note
-    with contextlib.suppress(OSError, ValueError, pa.ArrowException):
-        pa.csv.read_csv(path, read_options=pa.csv.ReadOptions(use_threads=False), parse_options=parse)
-    if odd:
-        why = f"line {odd[0].number} has {odd[0].actual_columns} cells, the first {n_names}: {odd[0].text[:60]!r}"
-    return bad_file(path, why, "Give each row as many cells as the first; put cells that hold commas in quotes.")
-
-
 def _read_parquet(path: Path) -> pa.Table:
+    require_file(path, NAME_IT)
     try:
-        return pa.parquet.read_table(path)
+        table = pa.parquet.read_table(path)
+        table.validate(full=True)  # text that is no UTF-8 is found here, or nowhere in particular
+        return table.rename_columns(table.column_names)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise bad_file(
-            path, f"it is no parquet file ({error})", "Name a table of answers, .csv or .parquet."
-        ) from error
+        raise bad_file(path, f"it is damaged, or no parquet file ({error})", NAME_IT) from error
 
 
 def _long_names(table: pa.Table) -> dict[str, str] | None:
-    have = {name for name in table.column_names if table.column_names.count(name) == 1}
+    have = {name for name, n in Counter(table.column_names).items() if n == 1}
     for names in LONG:
         if set(names.values()) <= have:
             truth = {"label": "label"} if names["answer"] != "label" and "label" in have else {}
@@ -198,7 +225,7 @@ def _long_names(table: pa.Table) -> dict[str, str] | None:
 def _case_column(path: Path, table: pa.Table) -> str:
     names = [name.strip().lower() for name in table.column_names]
     found = [name for name in CASE if name in table.column_names]
-    twice = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    twice = sorted(name for name, n in Counter(table.column_names).items() if n > 1)
     if found and not twice and not OF_LONG & set(names):
         return found[0]
     if twice and found and not OF_LONG & set(names):
@@ -245,9 +272,13 @@ def _melted(path: Path, table: pa.Table, case: str, place: Callable[[int], str])
             "answer": pa.concat_arrays(answers),
             **({"label": again("label")} if "label" in table.column_names else {}),
         }
-    return AnswerFile(
-        path, pa.table(columns), lambda row: f"{place(row % n)}, column {experts[row // n]!r}" if n else place(row)
-    )
+
+    of_case = {"item": case, "label": "label"}
+
+    def cell(row: int, column: str | None) -> str:
+        return f"{place(row % n)}, column {of_case.get(column or '', experts[row // n])!r}"
+
+    return AnswerFile(path, pa.table(columns), cell)
 
 
 def _text(column: pa.ChunkedArray) -> pa.Array:
@@ -265,12 +296,21 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _is_number(text: str) -> bool:
+def _is_numeric(kind: pa.DataType) -> bool:
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
+    return any(one(kind) for one in kinds)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number and no name.
+
+    >>> [is_number(one) for one in ("2", "1e3", "nan", "7_000")]
+    [True, True, False, False]
+    """
     try:
-        float(text)
+        return text.isascii() and "_" not in text and math.isfinite(float(text))
     except ValueError:
         return False
-    return text.strip().lower() not in ("nan", "inf", "-inf", "infinity")
 
 
 def _as_numbers(column: pa.Array) -> pa.Array:
@@ -278,11 +318,4 @@ def _as_numbers(column: pa.Array) -> pa.Array:
         return column
     with contextlib.suppress(pa.ArrowException):
         return column.cast(pa.int64())
-    try:
-        return column.cast(pa.float64())
-    except pa.ArrowException as error:
-        raise ClassNamesError(
-            "The classes are names, and their order is not known.",
-            f"For example {column.drop_null()[0].as_py()!r}.",
-            "Name all classes in the order of the posterior's columns: --classes cat,dog.",
-        ) from error
+    return pa.array([None if one is None else float(one) for one in column.to_pylist()], pa.float64())

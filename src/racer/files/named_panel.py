@@ -2,7 +2,7 @@
 
 Which column of the posterior is which class? In this order of belief: what the caller says; the names in the file of
 cases; else, where labels and answers are names and there are as many as columns, those names sorted, which is how
-scikit-learn orders them. Numbers are columns already.
+scikit-learn orders them. Numbers are columns already. Names beyond the columns are classes the classifier never gives.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-from racer.answer_table import read_answers
+from racer.answer_table import as_text, read_answers
 from racer.classes import NO_ANSWER
 from racer.errors import ClassNamesError, LabelError, UnknownItemError
-from racer.files.answer_file import AnswerFile, read_answer_file
+from racer.files.answer_file import AnswerFile, is_number, read_answer_file
 from racer.files.case_file import CaseFile, read_cases
 from racer.files.saying import said_of
 from racer.panel import Panel
@@ -66,34 +66,36 @@ def read_panel(
     >>> named.panel, named.classes
     (Panel(1 experts, 2 answers, 2 cases, 2 roles), ('cat', 'dog'))
     """
-    file = cases if isinstance(cases, CaseFile) else read_cases(cases)
+    file = (cases if isinstance(cases, CaseFile) else read_cases(cases)).of_classes(classes)
     table = read_answer_file(answers)
-    names, is_guess = _settled(file, table, classes)
+    names, is_guess = _settled(file, table)
     with said_of(table.path, table.place):
         return _named(file, table, names, is_guess, skip_unknown)
 
 
-def _settled(file: CaseFile, table: AnswerFile, classes: Sequence[str] | None) -> tuple[tuple[str, ...] | None, bool]:
+def _settled(file: CaseFile, table: AnswerFile) -> tuple[tuple[str, ...] | None, bool]:
     """The names of the classes in the order of the posterior's columns, and whether that order is a guess."""
-    said = tuple(classes) if classes is not None else None
-    if said is not None and file.classes is not None and said != file.classes:
-        raise ClassNamesError(
-            "The classes are not those of the file of cases.",
-            f"'{file.path}' has {', '.join(file.classes)}; asked for {', '.join(said)}.",
-            "Both must name the posterior's columns, in their order; embed the cases with the same classifier.",
-        )
-    known = said or file.classes
-    if known is not None:
-        return known, False
+    if file.classes is not None:
+        return file.classes, False
     names = sorted({*table.names(), *file.label_names})
-    if not names:
+    numbers = [one for one in names if is_number(one)]
+    if numbers == names:
         return None, False
+    if numbers:
+        raise LabelError(
+            "Classes are names in some places and numbers in others.",
+            f"{numbers[0]!r} beside {', '.join(repr(one) for one in names if one not in numbers)[:60]}, "
+            f"in '{table.path}' and '{file.path}'.",
+            "Give all as names, or all as numbers from 0; where the names are numbers, --classes lists them.",
+            names=names,
+        )
     if len(names) != file.cases.n_roles:
         raise ClassNamesError(
             "The classes have names, and which column of the posterior is which is not known.",
             f"{len(names)} names in '{table.path}' and '{file.path}' ({', '.join(names[:6])}"
             f"{', …' * (len(names) > 6)}), {file.cases.n_roles} columns.",
-            "Name all classes in the order of the columns: an array 'classes' in the file of cases, or --classes a,b.",
+            "Name all classes in the order of the columns, and after them answers that the classifier cannot give: "
+            "--classes a,b,other, or an array 'classes' in the file of cases.",
             names=names,
         )
     return tuple(names), True
@@ -103,7 +105,7 @@ def _named(
     file: CaseFile, table: AnswerFile, names: tuple[str, ...] | None, is_guess: bool, skip_unknown: bool
 ) -> NamedPanel:
     answer = table.class_column("answer", names)
-    case_of = pc.index_in(_text(table.table["item"].combine_chunks()), value_set=pa.array(file.ids, TEXT))
+    case_of = pc.index_in(as_text(table.table["item"].combine_chunks(), "item"), value_set=pa.array(file.ids, TEXT))
     answered = answer.is_valid()
     unknown = pc.and_(answered, case_of.is_null())
     n_unknown = pc.sum(unknown).as_py() or 0
@@ -146,17 +148,14 @@ def _truth(file: CaseFile, table: AnswerFile, names: tuple[str, ...] | None, cas
     of_case = np.where(case_of.is_valid(), own[np.asarray(case_of.fill_null(0))], NO_ANSWER)
     missing = of_case == NO_ANSWER
     if names is None:
-        by_case: pa.Array = pa.array(of_case.astype(np.float64), mask=missing)
+        by_case: pa.Array = pa.array(of_case, mask=missing)
     else:
         by_case = pa.array(np.array(names, dtype=object)[of_case], TEXT, mask=missing)
     if not table.has_label:
         return by_case
     beside = table.class_column("label", names)
-    return pc.coalesce(beside if beside.type == by_case.type else beside.cast(by_case.type), by_case)
-
-
-def _text(column: pa.Array) -> pa.Array:
-    return column if column.type == TEXT else column.cast(TEXT)
+    kind = TEXT if names is not None else pa.int64() if pa.types.is_integer(beside.type) else pa.float64()
+    return pc.coalesce(beside.cast(kind, safe=False), by_case.cast(kind))
 
 
 def _refuse_unknown(file: CaseFile, table: AnswerFile, unknown: pa.Array, n_unknown: int, skip_unknown: bool) -> None:
@@ -165,13 +164,15 @@ def _refuse_unknown(file: CaseFile, table: AnswerFile, unknown: pa.Array, n_unkn
         return
     rows = np.flatnonzero(unknown.to_numpy(zero_copy_only=False))
     item = table.table["item"][int(rows[0])].as_py()
+    said = "An empty cell" if item is None else repr(item)
     raise UnknownItemError(
         "Answers name items that no case carries.",
-        f"{item!r}; {n_unknown} of {n_answers} answers. The cases in '{file.path}' are called {file.ids[0]!r} "
+        f"{said}; {n_unknown} of {n_answers} answers. The cases in '{file.path}' are called {file.ids[0]!r} "
         f"to {file.ids[-1]!r}."
         if file.ids
-        else f"{item!r}; '{file.path}' holds no cases.",
+        else f"{said}; '{file.path}' holds no cases.",
         "Mend the ids, which are compared as text, or leave such answers out with --skip-unknown "
         "(skip_unknown=True in Python).",
         rows=rows.tolist(),
+        column="item",
     )

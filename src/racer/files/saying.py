@@ -6,14 +6,16 @@ from pathlib import Path
 
 from racer.errors import FileFormatError, OutputError, RacerError
 
-__all__ = ["bad_file", "said_of"]
+__all__ = ["bad_file", "require_file", "said_of"]
 
 
 @contextlib.contextmanager
-def said_of(path: Path, place: Callable[[int], str] | None = None) -> Iterator[None]:
+def said_of(path: Path, place: Callable[[int, str | None], str] | None = None) -> Iterator[None]:
     """Whatever is refused inside is refused again with the file's name; `place` says where row r stands in it.
 
-    >>> with said_of(Path("answers.csv"), lambda row: f"line {row + 2}"):
+    `place` is also told which column is meant, where the error knows.
+
+    >>> with said_of(Path("answers.csv"), lambda row, column: f"line {row + 2}"):
     ...     raise RacerError("No class.", "Row 5 holds 'x'.", "Mend it.", rows=[5])
     Traceback (most recent call last):
     racer.errors.RacerError: No class.
@@ -25,11 +27,22 @@ def said_of(path: Path, place: Callable[[int], str] | None = None) -> Iterator[N
     except (FileFormatError, OutputError):
         raise
     except RacerError as error:
+        if "file" in error.data:  # of another file, which it has named
+            raise
         rows = error.data.get("rows")
         values = f"In '{path}': {error.values}"
         if place is not None and rows:  # counted from 0 inside; a person counts lines
-            values = f"In '{path}', {place(rows[0])}: {error.values.removeprefix(f'Row {rows[0]} ')}"
+            where = place(rows[0], error.data.get("column"))
+            values = f"In '{path}', {where}: {error.values.removeprefix(f'Row {rows[0]} ')}"
         raise type(error)(error.what, values, error.fix, **{**error.data, "file": str(path)}) from error
+
+
+def require_file(path: Path, fix: str) -> None:
+    """Refuse what cannot be opened, in the words of the system."""
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise bad_file(path, error.strerror or str(error), fix) from error
 
 
 def bad_file(path: Path, why: str, fix: str) -> FileFormatError:

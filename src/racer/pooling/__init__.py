@@ -15,12 +15,14 @@ from racer.pooling.prior import ContextPrior as ContextPrior
 from racer.pooling.reading import SameRole as SameRole
 from racer.pooling.reading import same_role_mean as same_role_mean
 from racer.pooling.reading import same_role_neighbours as same_role_neighbours
+from racer.pooling.support import check_evidence_temperature as check_evidence_temperature
 from racer.pooling.support import effective_count as effective_count
 
 __all__ = [
     "ContextPrior",
     "KernelPool",
     "SameRole",
+    "check_evidence_temperature",
     "check_temperature",
     "effective_count",
     "pool_neighbours",

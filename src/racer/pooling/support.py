@@ -20,7 +20,7 @@ from racer.panel import Panel
 from racer.pooling.cosine import similarity
 from racer.pooling.groups import sum_groups
 
-__all__ = ["LEAST_TEMPERATURE", "effective_count"]
+__all__ = ["LEAST_TEMPERATURE", "check_evidence_temperature", "effective_count"]
 
 LEAST_TEMPERATURE = 0.01
 """Squared weights of the farthest answers are still normal numbers in float64: exp(−4/τ)."""
@@ -34,13 +34,7 @@ def effective_count(queries: Cases, panel: Panel, temperature: float) -> Float[T
     >>> effective_count(cases[:1], Panel(cases, [0, 0, 0], [[0, 1, 1]]), temperature=0.1)[0, :, 0]
     tensor([2.0001, 0.0000])
     """
-    if not LEAST_TEMPERATURE <= temperature < math.inf:
-        raise SettingError(
-            "'temperature' is too small to tell how much evidence there is.",
-            f"Got {temperature}.",
-            f"Give at least {LEAST_TEMPERATURE}.",
-            temperature=temperature,
-        )
+    check_evidence_temperature(temperature)
     wide = torch.float64 if 4.0 / temperature > 0.9 * -math.log(torch.finfo(queries.dtype).tiny) else None
     weight = (similarity(panel.cases, queries, wide) - 1.0).mul_(1.0 / temperature).exp_()
     total, squares = (
@@ -49,3 +43,14 @@ def effective_count(queries: Cases, panel: Panel, temperature: float) -> Float[T
     )
     number: Tensor = total * total / (squares + (panel.count == 0)[:, :, None])
     return number.to(queries.dtype)
+
+
+def check_evidence_temperature(temperature: float) -> None:
+    """Refuse temperatures at which squared weights vanish."""
+    if not LEAST_TEMPERATURE <= temperature < math.inf:
+        raise SettingError(
+            "'temperature' is too small to tell how much evidence there is.",
+            f"Got {temperature}.",
+            f"Give at least {LEAST_TEMPERATURE}.",
+            temperature=temperature,
+        )

@@ -19,6 +19,7 @@ from racer.report.figures import (
 )
 from racer.report.theme import VARIABLES, inline_svg, standalone_svg
 from racer.routing import Evidence
+from racer.version import VERSION
 
 __all__ = ["REPORT_FILES", "write_report"]
 
@@ -50,8 +51,6 @@ def write_report(found: Evaluation, folder: Path, classes: Sequence[str] | None 
 
 
 def _page(found: Evaluation, svg: dict[str, str], n_roles: int) -> str:
-    from racer import __version__
-
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("racer.report", "."),
         autoescape=True,
@@ -71,5 +70,5 @@ def _page(found: Evaluation, svg: dict[str, str], n_roles: int) -> str:
         least_in_bin=LEAST_IN_BIN,
         most_experts=MOST_EXPERTS,
         most_roles=MOST_ROLES,
-        version=__version__,
+        version=VERSION,
     )

@@ -17,7 +17,7 @@ from torch import Tensor
 from racer.cases import Cases
 from racer.errors import SettingError
 from racer.panel import Panel
-from racer.pooling import effective_count, query_chunks, similarity
+from racer.pooling import check_evidence_temperature, query_chunks, similarity
 from racer.routing.decision import Witnesses
 
 __all__ = ["Behind", "Evidence"]
@@ -55,55 +55,66 @@ class Evidence:
     @torch.no_grad()
     def behind(self, queries: Cases, panel: Panel, candidate: Int[Tensor, " item"]) -> Behind:
         """Of each query's candidate, a row of the panel; −1 for none, of whom nothing is known."""
-        if not len(panel):
-            nothing = _joined([], queries, self.n_shown)
-            return Behind(queries.posterior.new_zeros(len(queries)), nothing, nothing)
+        check_evidence_temperature(self.temperature)
         amount = queries.posterior.new_zeros(len(queries))
         parts: list[tuple[Witnesses, Witnesses]] = []
-        for part in query_chunks(len(queries), rows=max(len(panel.cases), 2 * panel.count.numel(), 1)):
-            some, asked = queries[part], candidate[part].clamp(min=0)
-            each = torch.arange(len(some))
-            number = effective_count(some, panel, self.temperature)[asked, :, each]
-            is_somebody = candidate[part] >= 0
-            amount[part] = (some.posterior * number).sum(-1) * is_somebody
-            near, (right, wrong) = similarity(panel.cases, some), _answers_of(panel, asked)
-            right, wrong = right & is_somebody, wrong & is_somebody
-            weight = self._weights(some, panel, near, right | wrong)
-            parts.append((self._heaviest(weight, near, right), self._heaviest(weight, near, wrong)))
+        for part in query_chunks(len(queries), rows=max(len(panel.cases), 1)):
+            shown = _Shown.of(panel, candidate[part])
+            some = queries[part]
+            near = similarity(panel.cases, some).T.gather(1, shown.item)
+            number, weight = self._weigh(some, panel, near, shown)
+            amount[part] = number
+            pair = [self._heaviest(weight, near, shown, right) for right in (shown.right, ~shown.right)]
+            parts.append((pair[0], pair[1]))
         return Behind(amount, *(_joined([pair[side] for pair in parts], queries, self.n_shown) for side in (0, 1)))
 
-    def _weights(
-        self, queries: Cases, panel: Panel, near: Float[Tensor, "bank query"], answered: Bool[Tensor, "bank query"]
-    ) -> Float[Tensor, "bank query"]:
-        kernel = ((near.double() - 1.0) / self.temperature).exp() * answered
-        label = panel.label.clamp(min=0)
-        total = kernel.new_zeros(panel.n_roles, len(queries)).index_add_(0, label, kernel)
-        share = kernel / total[label].clamp(min=torch.finfo(kernel.dtype).tiny)
-        return (share * queries.posterior.double().T[label]).to(near)
+    def _weigh(
+        self, queries: Cases, panel: Panel, near: Float[Tensor, "query place"], shown: "_Shown"
+    ) -> tuple[Float[Tensor, " query"], Float[Tensor, "query place"]]:
+        """Evidence of each query, and the weight of each answer; all answers weighed are the candidate's own."""
+        kernel = ((near.double() - 1.0) / self.temperature).exp() * shown.is_there
+        role = panel.label[shown.item].clamp(min=0)
+        posterior = queries.posterior.double()
+        total, squares = (torch.zeros_like(posterior).scatter_add_(1, role, one) for one in (kernel, kernel.square()))
+        least = torch.finfo(kernel.dtype).tiny
+        number = total.square() / squares.clamp(min=least)
+        weight = kernel / total.clamp(min=least).gather(1, role) * posterior.gather(1, role)
+        return (posterior * number).sum(-1).to(near), weight
 
-    def _heaviest(self, weight: Tensor, near: Tensor, among: Bool[Tensor, "bank query"]) -> Witnesses:
-        k = min(self.n_shown, len(weight))
-        # topk takes any of equals; the first of them is meant
-        earlier_first = 1.0 - FIRST_OF_EQUALS * torch.arange(len(weight), dtype=torch.float64)[:, None] / len(weight)
-        _, item = (weight.double() * earlier_first).masked_fill(~among, -1.0).topk(k, dim=0)
-        heaviest = weight.masked_fill(~among, -1.0).gather(0, item)
-        found = heaviest >= 0
+    def _heaviest(self, weight: Tensor, near: Tensor, shown: "_Shown", among: Bool[Tensor, "query place"]) -> Witnesses:
+        k = min(self.n_shown, weight.shape[1])
+        # topk takes any of equals; the first of the bank is meant
+        earlier_first = 1.0 - FIRST_OF_EQUALS * shown.item.double() / max(int(shown.item.max()) + 1, 1) if k else weight
+        some = among & shown.is_there
+        _, place = (weight * earlier_first).masked_fill(~some, -1.0).topk(k, dim=1)
+        found = some.gather(1, place)
         return Witnesses(
-            item=torch.where(found, item, -1).T,
-            weight=heaviest.clamp(min=0).T,
-            similarity=torch.where(found, near.gather(0, item), 0.0).T,
+            item=torch.where(found, shown.item.gather(1, place), -1),
+            weight=torch.where(found, weight.gather(1, place), 0.0).to(near),
+            similarity=torch.where(found, near.gather(1, place), 0.0),
         )
 
 
-def _answers_of(panel: Panel, asked: Int[Tensor, " query"]) -> tuple[Tensor, Tensor]:
-    """(bank, query) twice: what the expert asked about each query got right, and what wrong."""
-    rows, which = torch.unique(asked, return_inverse=True)
-    place, n = panel.answers_of(rows)
-    outcome = torch.zeros(2, len(panel.cases), len(rows), dtype=torch.bool)
-    wrong = ~panel.right[place]
-    outcome[wrong.long(), panel.item[place], torch.arange(len(rows)).repeat_interleave(n)] = True
-    right, mistaken = outcome[:, :, which]
-    return right, mistaken
+@final
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """The answers of each query's candidate, side by side; `is_there` is false beyond the last of them."""
+
+    item: Int[Tensor, "query place"]
+    right: Bool[Tensor, "query place"]
+    is_there: Bool[Tensor, "query place"]
+
+    @classmethod
+    def of(cls, panel: Panel, candidate: Int[Tensor, " query"]) -> "_Shown":
+        asked = (candidate >= 0).nonzero()[:, 0]
+        place, n = panel.answers_of(candidate[asked])
+        width = int(n.max()) if len(n) else 0
+        is_there = torch.zeros(len(candidate), width, dtype=torch.bool)
+        is_there[asked] = torch.arange(width) < n[:, None]
+        item = torch.zeros(len(candidate), width, dtype=torch.int64)
+        right = torch.zeros_like(is_there)
+        item[is_there], right[is_there] = panel.item[place], panel.right[place]
+        return cls(item, right, is_there)
 
 
 def _joined(parts: list[Witnesses], queries: Cases, n_shown: int) -> Witnesses:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, cast
 
 from racer.errors import SettingError
@@ -74,4 +74,4 @@ def _is_number(value: Any) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
-    return value if value is None or isinstance(value, int | float) else float(value)
+    return value if value is None else int(value) if isinstance(value, Integral) else float(value)

@@ -14,7 +14,7 @@ from racer.cases import Cases, to_tensor
 from racer.classes import refuse_unordered
 from racer.competence import AbstractMethod
 from racer.context import Context
-from racer.errors import ClassNamesError, DuplicateExpertError, ShapeError, UnknownExpertError
+from racer.errors import DuplicateExpertError, ShapeError, UnknownExpertError
 from racer.methods import load
 from racer.panel import Panel
 from racer.routing.decision import Decision
@@ -165,16 +165,6 @@ class Router:
             speaks_for=behind.speaks_for,
             speaks_against=behind.speaks_against,
         )
-
-    def require_same_classes(self, classes: Sequence[str] | None, where: str) -> None:
-        """Refuse cases whose classes have other names, or another order, than those the router knows."""
-        ours = self.origin.classes
-        if ours is not None and classes is not None and tuple(classes) != ours:
-            raise ClassNamesError(
-                "The cases name other classes than the router, or in another order.",
-                f"'{where}' has {', '.join(classes)}; the router has {', '.join(ours)}.",
-                "Embed the cases with the classifier the router was fitted beside.",
-            )
 
     def _known(self) -> Panel:
         if self._panel is None:

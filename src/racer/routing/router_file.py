@@ -3,6 +3,8 @@
 `router.json` and `panel-….safetensors` stand beside the method's two files, and are sealed like them.
 """
 
+import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
@@ -13,7 +15,7 @@ from torch import Tensor
 
 from racer.artifact import SEAL as METHOD_SEAL
 from racer.cases import Cases, unchecked_cases
-from racer.errors import RacerError
+from racer.errors import ArtifactError, RacerError
 from racer.panel import Panel
 from racer.plain import to_setting
 from racer.routing.evidence import Evidence
@@ -67,30 +69,47 @@ def write_router(stored: StoredRouter, folder: Path) -> None:
         "evidence": asdict(stored.evidence),
         "origin": asdict(stored.origin),
     }
-    SEAL.write(folder, *SEAL.close(content, None if panel is None else _tensors(panel)))
+    tensors = None if panel is None else _tensors(panel)
+    try:
+        manifest, name, blob = SEAL.close(content, tensors)
+        _restored(json.loads(manifest), tensors)
+    except Exception as error:
+        raise ArtifactError(
+            "This router would not load again, so it was not saved.",
+            _why(error),
+            "Give its origin, its evidence and the names of experts and cases the types they declare.",
+        ) from error
+    SEAL.write(folder, manifest, name, blob)
 
 
 def read_router(folder: Path) -> StoredRouter:
     """Read and verify it."""
     sealed = SEAL.read(folder)
-    content = sealed.content
     try:
-        experts, items = (to_setting(content[name], list[str], name) for name in ("experts", "items"))
-        if not all(isinstance(one, str) for one in (*experts, *items)):
-            raise TypeError("an expert or an item is no text")
-        panel = None if sealed.tensors is None else _panel(experts, sealed.tensors)
-        if len(items) != (0 if panel is None else len(panel.cases)):
-            raise TypeError(f"{len(items)} items are named")
-        return StoredRouter(
-            panel=panel,
-            items=tuple(items),
-            policy=policy_from_plain(content["policy"]),
-            evidence=to_setting(content["evidence"], Evidence, "evidence"),
-            origin=to_setting(content["origin"], Origin, "origin"),
-        )
+        return _restored(sealed.content, sealed.tensors)
     except Exception as error:
-        why = f"{error.what} {error.values}" if isinstance(error, RacerError) else str(error)
-        raise SEAL.bad(folder, f"its parts do not fit together: {why}") from error
+        raise SEAL.bad(folder, f"its parts do not fit together: {_why(error)}") from error
+
+
+def _restored(content: Mapping[str, Any], tensors: dict[str, Tensor] | None) -> StoredRouter:
+    experts, items = (to_setting(content[name], list[str], name) for name in ("experts", "items"))
+    if not all(isinstance(one, str) for one in (*experts, *items)):
+        raise TypeError("an expert or an item is no text")
+    panel = None if tensors is None else _panel(experts, tensors)
+    if len(items) != (0 if panel is None else len(panel.cases)):
+        raise TypeError(f"{len(items)} items are named")
+    return StoredRouter(
+        panel=panel,
+        items=tuple(items),
+        policy=policy_from_plain(content["policy"]),
+        evidence=to_setting(content["evidence"], Evidence, "evidence"),
+        origin=to_setting(content["origin"], Origin, "origin"),
+    )
+
+
+def _why(error: Exception) -> str:
+    why = f"{error.what} {error.values}" if isinstance(error, RacerError) else f"{error}."
+    return " ".join(why.split())
 
 
 def _tensors(panel: Panel) -> dict[str, Tensor]:
