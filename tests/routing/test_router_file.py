@@ -235,6 +235,14 @@ def test_files_of_two_routers_are_not_mixed():
         load({**one, ours: other[theirs]})
 
 
+def test_nobodys_method_slips_in_among_anothers_answers(tmp_path):
+    for k in (3, 5):
+        Router(RacerKNN(k=k)).save(tmp_path / str(k))
+    (tmp_path / "5" / "method.json").write_bytes((tmp_path / "3" / "method.json").read_bytes())
+    with refused(ArtifactError, "'method.json' is not the method it was saved with"):
+        Router.load(tmp_path / "5")
+
+
 def test_a_folder_of_something_else_is_no_router(tmp_path):
     with refused(ArtifactError, "This is not a router", "'router.json' cannot be read"):
         Router.load(tmp_path / "nowhere")

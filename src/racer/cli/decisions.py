@@ -1,12 +1,13 @@
 """From options to a policy, and a decision in a table."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from racer.cli.saying import remark, say, table
 from racer.errors import SettingError, UnknownExpertError
 from racer.routing import AbstractPolicy, Budget, Capacity, Cost, Decision, Router, Threshold
 
-__all__ = ["policy_of", "say_decision"]
+__all__ = ["policy_of", "require_enrolled", "say_decision"]
 
 
 def policy_of(
@@ -18,7 +19,17 @@ def policy_of(
 ) -> AbstractPolicy:
     """The policy that the options ask for; the router's own where they ask for none."""
     for given in (cost, capacity):
-        _refuse_strangers(given, router)
+        if isinstance(given, Mapping):
+            require_enrolled(router, list(given))
+        numbers = given.values() if isinstance(given, Mapping) else [] if given is None else [given]
+        if not all(0 <= value < math.inf for value in numbers):
+            raise SettingError(
+                "A cost and a capacity are numbers of at least 0.",
+                f"Got {', '.join(f'{value:g}' for value in numbers)}.",
+                "A cost is in accuracy, 0.05 is five in a hundred; a capacity counts cases.",
+            )
+    if threshold is not None and math.isnan(threshold):
+        raise SettingError("--threshold must be a number.", "Got nan.", "Give the least gain worth asking for: 0, say.")
     policy: AbstractPolicy = router.policy
     if budget is not None:
         policy = Budget(budget)
@@ -45,10 +56,9 @@ def say_decision(decision: Decision) -> None:
         say("Nobody is asked: no expert is expected to do better than the model. --budget hands over all the same.")
 
 
-def _refuse_strangers(given: float | dict[str, float] | None, router: Router) -> None:
-    if not isinstance(given, Mapping):
-        return
-    strangers = [expert for expert in given if expert not in router.experts]
+def require_enrolled(router: Router, names: Sequence[str]) -> None:
+    """Refuse names of people the router does not know."""
+    strangers = [expert for expert in names if expert not in router.experts]
     if strangers:
         some = ", ".join(map(repr, router.experts[:5])) + ", …" * (len(router.experts) > 5)
         raise UnknownExpertError(
@@ -57,5 +67,3 @@ def _refuse_strangers(given: float | dict[str, float] | None, router: Router) ->
             "Check the name; 'racer inspect' lists them.",
             expert=strangers[0],
         )
-    if not all(value >= 0 for value in given.values()):
-        raise SettingError("Costs and capacities are at least 0.", f"Got {given}.", "Give 0 to ask for nothing.")

@@ -30,6 +30,7 @@ def evaluate(
     from racer.cli.saying import remark, say, say_reading, table
     from racer.evaluation import evaluate as evaluate_method
     from racer.files import read_panel
+    from racer.files.saying import said_of
     from racer.report import REPORT_FILES, write_report
     from racer.routing import Router
     from racer.writing import whole_folder
@@ -37,6 +38,8 @@ def evaluate(
     with whole_folder(out, REPORT_FILES) as folder:
         found = Router.load(router)
         named = read_panel(cases, annotations, classes=found.origin.classes, skip_unknown=skip_unknown)
+        with said_of(cases):
+            found.require_same_space(named.panel.cases)
         say_reading(named)
         again = len(set(named.items) & set(found.items))
         if again:

@@ -55,7 +55,10 @@ def listed(text: Sequence[str] | str | None) -> list[str] | None:
     if text is None:
         return None
     parts = [text] if isinstance(text, str) else text
-    return [name.strip() for part in parts for name in part.split(",") if name.strip()] or None
+    names = [name.strip() for part in parts for name in part.split(",") if name.strip()]
+    if not names:
+        raise typer.BadParameter(f"{', '.join(parts)!r} names nobody and nothing.")
+    return names
 
 
 def by_expert(given: Sequence[str], option: str, kind: type[float] | type[int]) -> float | dict[str, float] | None:
@@ -76,7 +79,8 @@ def by_expert(given: Sequence[str], option: str, kind: type[float] | type[int]) 
         if value is None or expert in found or (len(given) > 1 and not equals) or (equals and not expert):
             what = "a whole number" if kind is int else "a number"
             raise typer.BadParameter(
-                f"{text!r} is not {what}, or expert=number, each expert once.", param_hint=f"'{option}'"
+                f"got {', '.join(map(repr, given))}. Give {what} for all, once, or expert=number for each of some.",
+                param_hint=f"'{option}'",
             )
         found[expert] = value
     return found.get("") if list(found) == [""] else found or None

@@ -45,8 +45,10 @@ def route(
             "give one of them: a share of the batch, or a gain.", param_hint="'--budget', '--threshold'"
         )
     costs, limits = by_expert(cost or [], "--cost", float), by_expert(capacity or [], "--capacity", int)
-    from racer.cli.decisions import policy_of, say_decision
+    on_duty = listed(experts)
+    from racer.cli.decisions import policy_of, require_enrolled, say_decision
     from racer.files import read_cases
+    from racer.files.saying import said_of
     from racer.routing import Router
     from racer.routing.decision_file import write_decisions
     from racer.writing import whole_file
@@ -55,7 +57,11 @@ def route(
         found = Router.load(router)
         file = read_cases(cases).of_classes(found.origin.classes)
         policy = policy_of(found, budget, threshold, costs, limits)
-        decision = found.route(file.cases, experts=listed(experts), policy=policy)
+        require_enrolled(found, on_duty or ())
+        with said_of(cases):
+            found.require_same_space(file.cases)
+        names = None if on_duty is None else list(dict.fromkeys(on_duty))
+        decision = found.route(file.cases, experts=names, policy=policy, progress=None)
         write_decisions(decision, file.ids, found.origin, hidden, is_parquet=out.suffix.lower() in (".parquet", ".pq"))
     say_decision(decision)
     typer.echo(f"The decisions are in {out}")

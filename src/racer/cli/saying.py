@@ -33,9 +33,9 @@ def say_reading(named: NamedPanel) -> None:
         f"{panel.n_roles} classes; experts right {right:.1%}, the model {model:.1%}"
     )
     if named.n_unlabelled:
-        remark(f"{named.n_unlabelled:,} answers to cases without a label were left out.")
+        remark(f"answers left out because their case has no label: {named.n_unlabelled:,}.")
     if named.n_unknown:
-        remark(f"{named.n_unknown:,} answers to items that no case carries were left out.")
+        remark(f"answers left out because no case carries their item: {named.n_unknown:,}.")
     if named.is_sorted_guess and named.classes:
         remark(
             f"the posterior's columns were taken to be, in this order: {', '.join(named.classes)}. "

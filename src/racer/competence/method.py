@@ -7,9 +7,9 @@ dataclass of tensors, or None. `fit` gives a new method. That is all `save` and 
 """
 
 import abc
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast, final
 
 from jaxtyping import Float
 from torch import Tensor
@@ -21,7 +21,16 @@ from racer.evidence import panel_of
 from racer.panel import Context, Panel
 from racer.pooling import ContextPrior, query_chunks
 
-__all__ = ["AbstractCompetence", "AbstractMethod"]
+__all__ = ["AbstractCompetence", "AbstractMethod", "Scored"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Deferral score and q̂ of the same queries; q̂ is None where a method has no such probability."""
+
+    score: Float[Tensor, "*expert item"]
+    p_right: Float[Tensor, "*expert item"] | None
 
 
 class AbstractMethod(abc.ABC):
@@ -64,6 +73,13 @@ class AbstractMethod(abc.ABC):
     @abc.abstractmethod
     def posterior(self, queries: Cases, evidence: Context | Panel) -> Float[Tensor, "*expert item role"]:
         """The class posterior the method stands by: the classifier's own, unless the method adapts it."""
+
+    def scored(self, queries: Cases, evidence: Context | Panel, *, negligible: float = 0.0) -> Scored:
+        """Deferral score and q̂ together. Where both come of one estimate, it is made once."""
+        return Scored(
+            self.deferral_score(queries, evidence, negligible=negligible),
+            self.expert_correctness(queries, evidence, negligible=negligible),
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings, as scikit-learn asks for them; `sklearn.base.clone` gives the method unfitted."""
@@ -114,6 +130,13 @@ class AbstractCompetence(AbstractMethod):
     ) -> Float[Tensor, "*expert item"]:
         """q̂ − p_max."""
         return self.expert_correctness(queries, evidence, negligible=negligible) - queries.confidence
+
+    def scored(self, queries: Cases, evidence: Context | Panel, *, negligible: float = 0.0) -> Scored:
+        """q̂ once, and q̂ − p_max from it, unless a subclass scores in a way of its own."""
+        q = self.expert_correctness(queries, evidence, negligible=negligible)
+        if type(self).deferral_score is AbstractCompetence.deferral_score:
+            return Scored(q - queries.confidence, q)
+        return Scored(self.deferral_score(queries, evidence, negligible=negligible), q)
 
     def posterior(self, queries: Cases, evidence: Context | Panel) -> Float[Tensor, "*expert item role"]:
         """The classifier's posterior."""

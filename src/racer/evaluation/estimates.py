@@ -9,6 +9,7 @@ from torch import Tensor
 
 from racer.competence import AbstractMethod
 from racer.evaluation.trial import Trial
+from racer.learning import progress_bar
 from racer.pooling import effective_count, query_chunks
 from racer.routing import Evidence
 
@@ -27,28 +28,32 @@ class Estimates:
 
 
 @torch.no_grad()
-def estimate(method: AbstractMethod, trial: Trial) -> Estimates:
+def estimate(method: AbstractMethod, trial: Trial, progress: bool | None = False) -> Estimates:
     """Ask the method about all experts and all queries."""
-    parts = []
-    contexts, evidence = trial.contexts, Evidence()
+    contexts = trial.contexts
     rows = max(len(contexts.cases), 2 * len(contexts) * contexts.n_roles)
-    for part in query_chunks(len(trial.queries), rows):
-        queries, label = trial.queries[part], trial.label[part]
-        gamma = method.competence(queries, contexts)
-        number = effective_count(queries, contexts, evidence.temperature)
-        parts.append(
-            Estimates(
-                score=method.deferral_score(queries, contexts),
-                p_right=method.expert_correctness(queries, contexts),
-                competence=None if gamma is None else gamma[:, torch.arange(len(label)), label],
-                evidence=(number * queries.posterior.T).sum(1),
-            )
-        )
+    parts, chunks = [], list(query_chunks(len(trial.queries), rows))
+    with progress_bar("asking", len(chunks), progress) as step:
+        for part in chunks:
+            parts.append(_estimated(method, trial, part))
+            step(f"{part.stop:,} cases")
     return Estimates(
         score=torch.cat([one.score for one in parts], -1),
         p_right=_joined([one.p_right for one in parts]),
         competence=_joined([one.competence for one in parts]),
         evidence=torch.cat([one.evidence for one in parts], -1),
+    )
+
+
+def _estimated(method: AbstractMethod, trial: Trial, part: slice) -> Estimates:
+    queries, label, contexts = trial.queries[part], trial.label[part], trial.contexts
+    gamma, scored = method.competence(queries, contexts), method.scored(queries, contexts)
+    number = effective_count(queries, contexts, Evidence().temperature)
+    return Estimates(
+        score=scored.score,
+        p_right=scored.p_right,
+        competence=None if gamma is None else gamma[:, torch.arange(len(label)), label],
+        evidence=(number * queries.posterior.T).sum(1),
     )
 
 

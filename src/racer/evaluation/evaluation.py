@@ -96,10 +96,9 @@ def evaluate(
     parts = {"all": all_rows(trial)}
     if is_seen.any() and not is_seen.all():
         parts |= {"seen": is_seen.nonzero()[:, 0], "unseen": (~is_seen).nonzero()[:, 0]}
-    with progress_bar("evaluating", 1 + len(parts), progress) as step:
-        estimates = estimate(method, trial)
-        step("estimated")
-        groups = []
+    estimates = estimate(method, trial, progress)
+    groups = []
+    with progress_bar("comparing", len(parts), progress) as step:
         for name, rows in parts.items():
             groups.append(judge(name, method.name, trial, estimates, rows, rng))
             step(name)

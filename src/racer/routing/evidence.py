@@ -34,6 +34,15 @@ class Behind:
     speaks_for: Witnesses
     speaks_against: Witnesses
 
+    @classmethod
+    def concatenate(cls, parts: "list[Behind]") -> "Behind":
+        """Several batches, end to end."""
+        return cls(
+            torch.cat([one.amount for one in parts]),
+            _end_to_end([one.speaks_for for one in parts]),
+            _end_to_end([one.speaks_against for one in parts]),
+        )
+
 
 @final
 @dataclass(frozen=True)
@@ -127,3 +136,11 @@ def _joined(parts: list[Witnesses], queries: Cases, n_shown: int) -> Witnesses:
         weight[start : start + n, :k], near[start : start + n, :k] = part.weight, part.similarity
         start += n
     return Witnesses(item=item, weight=weight, similarity=near)
+
+
+def _end_to_end(parts: list[Witnesses]) -> Witnesses:
+    return Witnesses(
+        item=torch.cat([one.item for one in parts]),
+        weight=torch.cat([one.weight for one in parts]),
+        similarity=torch.cat([one.similarity for one in parts]),
+    )

@@ -15,10 +15,11 @@ from racer.classes import refuse_unordered
 from racer.competence import AbstractMethod
 from racer.context import Context
 from racer.errors import DuplicateExpertError, ShapeError, UnknownExpertError
+from racer.learning import progress_bar
 from racer.methods import load
 from racer.panel import Panel
 from racer.routing.decision import Decision
-from racer.routing.evidence import Evidence
+from racer.routing.evidence import Behind, Evidence
 from racer.routing.origin import Origin
 from racer.routing.plan import MODEL, NEVER, Plan
 from racer.routing.policy import AbstractPolicy, Threshold
@@ -27,6 +28,9 @@ from racer.routing.solve import best_expert, solve
 from racer.writing import whole_folder
 
 __all__ = ["Router"]
+
+AT_ONCE = 2048
+"""Queries between two steps of the progress bar."""
 
 
 @final
@@ -139,24 +143,38 @@ class Router:
         available: ArrayLike | Tensor | Mapping[str, Any] | None = None,
         policy: AbstractPolicy | None = None,
         negligible: float = 0.0,
+        progress: bool | None = False,
     ) -> Decision:
         """Decide a batch. `experts` are those on duty, by default all; `available` is (expert, item) or {expert: mask}.
 
-        Who is missing in an `available` mapping is available for every case.
+        Who is missing in an `available` mapping is available for every case. `progress` shows a bar; None means in a
+        terminal.
         """
         panel, items = self._on_duty(queries, experts)
-        score = self.method.deferral_score(queries, panel, negligible=negligible)
-        gain = torch.where(_mask(available, panel, len(queries)), score, NEVER)
-        plan = (policy or self.policy).refine(Plan(panel.experts, gain, queries.confidence))
-        who = solve(plan)
-        candidate = torch.where(who != MODEL, who, best_expert(plan.gain))
-        behind = self.evidence.behind(queries, panel, candidate)
+        parts = [slice(start, start + AT_ONCE) for start in range(0, max(len(queries), 1), AT_ONCE)]
+        with progress_bar("routing", 2 * len(parts) + 1, progress) as step:
+            scored = []
+            for part in parts:
+                scored.append(self.method.scored(queries[part], panel, negligible=negligible))
+                step("asking the method")
+            score = torch.cat([one.score for one in scored], -1)
+            gain = torch.where(_mask(available, panel, len(queries)), score, NEVER)
+            plan = (policy or self.policy).refine(Plan(panel.experts, gain, queries.confidence))
+            who = solve(plan)
+            step("decided")
+            candidate = torch.where(who != MODEL, who, best_expert(plan.gain))
+            found = []
+            for part in parts:
+                found.append(self.evidence.behind(queries[part], panel, candidate[part]))
+                step("looking up past cases")
+        behind = Behind.concatenate(found)
+        p_right = [one.p_right for one in scored if one.p_right is not None]
         return Decision(
             experts=panel.experts,
             items=items,
             who=who,
             candidate=candidate,
-            p_right=self.method.expert_correctness(queries, panel, negligible=negligible),
+            p_right=torch.cat(p_right, -1) if p_right else None,
             gain=plan.gain.to(queries.dtype),
             confidence=queries.confidence,
             prediction=queries.prediction,
@@ -165,6 +183,11 @@ class Router:
             speaks_for=behind.speaks_for,
             speaks_against=behind.speaks_against,
         )
+
+    def require_same_space(self, cases: Cases) -> None:
+        """Refuse cases of another classifier than the one whose cases the experts answered."""
+        if self._panel is not None:
+            self._panel.cases.require_same_space(cases, "the router's cases and these")
 
     def _known(self) -> Panel:
         if self._panel is None:

@@ -3,6 +3,7 @@
 `router.json` and `panel-….safetensors` stand beside the method's two files, and are sealed like them.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -31,9 +32,9 @@ SEAL = Seal(
     version=1,
     manifest="router.json",
     key="panel",
-    fields=("experts", "items", "policy", "evidence", "origin"),
+    fields=("method", "experts", "items", "policy", "evidence", "origin"),
     what="a router",
-    again="router.save(folder)",
+    again="racer fit, or router.save(folder)",
 )
 OURS = f"{METHOD_SEAL.ours}|{SEAL.ours}"
 """A pattern of the files that a saved router consists of."""
@@ -60,9 +61,10 @@ class StoredRouter:
 
 
 def write_router(stored: StoredRouter, folder: Path) -> None:
-    """Write it into a folder; OSError where that cannot be."""
+    """Write it into a folder that has the method already; OSError where that cannot be."""
     panel = stored.panel
     content = {
+        "method": _digest_of_method(folder),
         "experts": [] if panel is None else list(panel.experts),
         "items": list(stored.items),
         "policy": policy_to_plain(stored.policy),
@@ -85,6 +87,8 @@ def write_router(stored: StoredRouter, folder: Path) -> None:
 def read_router(folder: Path) -> StoredRouter:
     """Read and verify it."""
     sealed = SEAL.read(folder)
+    if sealed.content["method"] != _digest_of_method(folder):
+        raise SEAL.bad(folder, f"'{METHOD_SEAL.manifest}' is not the method it was saved with")
     try:
         return _restored(sealed.content, sealed.tensors)
     except Exception as error:
@@ -105,6 +109,14 @@ def _restored(content: Mapping[str, Any], tensors: dict[str, Tensor] | None) -> 
         evidence=to_setting(content["evidence"], Evidence, "evidence"),
         origin=to_setting(content["origin"], Origin, "origin"),
     )
+
+
+def _digest_of_method(folder: Path) -> str | None:
+    """So that nobody's method slips in among another's answers. Its own manifest seals its tensors."""
+    try:
+        return hashlib.sha256((folder / METHOD_SEAL.manifest).read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 def _why(error: Exception) -> str:
