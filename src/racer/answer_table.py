@@ -29,6 +29,7 @@ from racer.errors import (
     UnknownExpertError,
     UnknownItemError,
 )
+from racer.naming import did_you_mean, some_names
 
 __all__ = ["AnswerTable", "as_text", "in_order_of", "read_answers", "read_classes"]
 
@@ -269,7 +270,9 @@ def _to_classes(
     if names is not None:
         position = _positions(as_text(column, name), names)
         bad = (position < 0) & np.asarray(column.is_valid())
-        fix = "List every class in 'classes', in the order of the posterior's columns."
+        fix = (
+            "List every class in 'classes', in the order of the posterior's columns; leave a cell empty for no answer."
+        )
     elif not _is_number(column.type):
         position, bad = np.full(len(column), -1), np.asarray(column.is_valid())
         fix = f"Give classes=[…], the {n_roles} class names in the order of the posterior's columns."
@@ -281,10 +284,13 @@ def _to_classes(
     bad = bad & where
     if bad.any():
         rows = np.flatnonzero(bad)
+        odd = column[rows[0]].as_py()
+        near = "" if names is None else did_you_mean(str(odd), names.to_pylist())
+        known = "" if names is None else f" Classes are {some_names(names.to_pylist())}."
         raise LabelError(
             f"'{name}' holds what is no class.",
-            f"Row {rows[0]} holds {column[rows[0]].as_py()!r}; {len(rows)} of {len(bad)} rows.",
-            fix,
+            f"Row {rows[0]} holds {odd!r}; {len(rows)} of {len(bad)} rows.{known}",
+            f"{near} {fix}".strip(),
             column=name,
             rows=rows.tolist(),
         )

@@ -363,12 +363,15 @@ def _check(embedding: Tensor, posterior: Tensor) -> None:
             lambda row: f"holds {float(posterior[row].min()):.6g}",
             "Apply a softmax: these look like logits.",
         )
+        in_per_cent = bool(((total - 100).abs() < 100 * POSTERIOR_TOLERANCE).all())
         _refuse_rows(
             (total - 1).abs() > POSTERIOR_TOLERANCE,
             PosteriorError,
             "Rows of 'posterior' must sum to 1.",
             lambda row: f"sums to {float(total[row]):.6g}",
-            "Apply a softmax to the logits in float32, or divide each row by its sum.",
+            "These look like per cent: divide by 100."
+            if in_per_cent
+            else "Apply a softmax to the logits in float32, or divide each row by its sum.",
         )
 
 

@@ -1,7 +1,6 @@
 """Every method by name, and reading saved ones."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from os import PathLike
 from types import MappingProxyType
 
@@ -17,6 +16,7 @@ from racer.competence import (
     RacerKNN,
 )
 from racer.errors import ArtifactError, SettingError
+from racer.naming import did_you_mean
 
 __all__ = ["REGISTRY", "load", "method_class"]
 
@@ -44,11 +44,10 @@ def method_class(name: str) -> type[AbstractMethod]:
     IFDScore(alpha=1.0, beta=1.0)
     """
     if name not in REGISTRY:
-        near = get_close_matches(name, REGISTRY, n=1)
         raise SettingError(
             f"There is no method {name!r}.",
             f"Known are {', '.join(REGISTRY)}.",
-            f"Perhaps {near[0]!r} was meant." if near else "Choose one of them.",
+            did_you_mean(name, REGISTRY) or "Choose one of them.",
             name=name,
         )
     return REGISTRY[name]

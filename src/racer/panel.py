@@ -33,6 +33,7 @@ from racer.classes import (
 from racer.context import Context
 from racer.errors import DuplicateExpertError, LabelError, ShapeError, UnknownExpertError
 from racer.growable import Bank
+from racer.naming import did_you_mean, some_names
 
 __all__ = ["Context", "Panel", "require_panel"]
 
@@ -250,11 +251,10 @@ class Panel:
     def position(self, expert: str) -> int:
         """Row of an expert."""
         if expert not in self._position:
-            some = ", ".join(map(repr, self.experts[:3])) + ", …" * (len(self) > 3)
             raise UnknownExpertError(
                 f"No answers from expert {expert!r}.",
-                f"The panel holds {len(self)} experts ({some or 'none'}).",
-                "Check the id, or append that expert's answers first.",
+                f"The panel holds {len(self)} experts: {some_names(self.experts)}.",
+                did_you_mean(str(expert), self.experts) or "Check the id, or append that expert's answers first.",
                 expert=expert,
                 known=self.experts,
             )

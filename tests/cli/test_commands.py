@@ -208,3 +208,45 @@ def test_control_c_while_fitting_leaves_nothing(study, tmp_path):
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in said, said
     assert os.listdir(tmp_path) == []
+
+
+def test_an_expert_who_is_always_right_is_pointed_out_also_in_the_report(study, tmp_path, capsys):
+    """A column of truth among the experts would make every study look good."""
+    named = read_panel(study / "test.npz", study / "test.csv")
+    with np.load(study / "test.npz") as file:
+        lines = [f"{item},oracle-column,{label}" for item, label in zip(file["id"], file["label"], strict=True)]
+    text = (study / "test.csv").read_text().rstrip().replace('"', "") + "\n" + "\n".join(lines) + "\n"
+    (tmp_path / "test.csv").write_text(text)
+    words = ("evaluate", study / "router", "--cases", study / "test.npz", "--annotations", tmp_path / "test.csv")
+    code, _, remarks = racer_says(capsys, *words, "--out", tmp_path / "report")
+    assert code == 0 and "right every time: oracle-column" in remarks and len(named.panel) == 28
+    assert "right every time: oracle-column" in (tmp_path / "report" / "index.html").read_text()
+    assert "oracle-column" in " ".join(json.loads((tmp_path / "report" / "metrics.json").read_text())["notes"])
+
+
+def test_classes_in_the_wrong_order_are_pointed_out(study, tmp_path, capsys):
+    with np.load(study / "cases.npz") as file:
+        np.savez(tmp_path / "cases.npz", **{name: file[name] for name in file.files if name != "classes"})
+        turned = ",".join(np.roll(file["classes"], 1))
+    words = ("fit", "--cases", tmp_path / "cases.npz", "--annotations", study / "answers.csv", "--method", "racer-knn")
+    code, _, remarks = racer_says(capsys, *words, "--classes", turned, "--out", tmp_path / "router")
+    assert code == 0 and "less than by chance" in remarks
+
+
+def test_a_policy_that_names_a_stranger_is_refused(study):
+    router = racer.Router.load(study / "router")
+    queries = read_cases(study / "new.npz").cases
+    for policy in (racer.Cost({"raeder-01": 0.1}), racer.Capacity({"reader-01": 3}, racer.Cost({"raeder-01": 0.1}))):
+        with pytest.raises(racer.errors.UnknownExpertError, match="Was 'reader-01' meant"):
+            router.route(queries, policy=policy)
+
+
+def test_double_precision_from_a_classifier_joins_a_router_from_files(study):
+    router = racer.Router.load(study / "router")
+    named = read_panel(study / "test.npz", study / "test.csv")
+    context = named.panel["reader-20"]
+    wide = racer.Cases(context.cases.embedding.double(), context.cases.posterior.double())
+    router.enroll("reader-20", racer.Context(wide, context.label, context.answer), items=named.items_of("reader-20"))
+    decision = router.route(wide[:5], experts=["reader-20"], policy=racer.Budget(1.0))
+    assert decision.names == ["reader-20"] * 5
+    assert set(named.items_of("reader-20")) >= {decision.items[row] for row in decision.speaks_for.item[0].tolist()}

@@ -49,7 +49,7 @@ def test_options_that_make_no_sense(options, name, tmp_path):
 
 
 FIT = {
-    "a method nobody knows": (("--method", "racer-nn"), "Perhaps 'racer-knn' was meant"),
+    "a method nobody knows": (("--method", "racer-nn"), "Was 'racer-knn' meant?"),
     "classes of another number": (("--classes", "cat,dog"), "cases.npz"),
     "classes in another order": (("--classes", "dog,cat,owl"), "cases.npz"),
     "cases that are not there": (("--cases", "nowhere.npz"), "'nowhere.npz': No such file"),
@@ -74,10 +74,45 @@ def test_a_fit_that_cannot_be(options, said, tmp_path):
 def test_a_router_that_is_none(command, tmp_path):
     given = write(tmp_path, whole())
     files = {"route": given[:2], "evaluate": given, "inspect": ()}[command]
-    out = () if command == "inspect" else ("--out", tmp_path / "x" / "out.csv")
+    out = () if command == "inspect" else ("--out", tmp_path.parent / "elsewhere" / "out.csv")
     for folder in (tmp_path, tmp_path / "nowhere", tmp_path / "cases.npz"):
         require_refusal(racer(command, folder, *files, *out), str(folder))
     assert {one.name for one in tmp_path.iterdir()} == set(whole())
+    assert not (tmp_path.parent / "elsewhere").exists()
+
+
+def test_decisions_replace_nothing_that_is_read(tmp_path):
+    given = write(tmp_path, whole())
+    before = {one: one.read_bytes() for one in tmp_path.iterdir()}
+    for out in (tmp_path / "cases.npz", router() / "method.json", router() / "sub" / "d.csv", tmp_path / "d.xlsx"):
+        said = racer("route", router(), *given[:2], "--out", out)
+        assert said.code == 2 and "--out" in said.err
+    (tmp_path / "cases.csv").write_bytes(b"")
+    assert (
+        "replace what is read"
+        in racer("route", router(), "--cases", tmp_path / "cases.csv", "--out", tmp_path / "cases.csv").err
+    )
+    (tmp_path / "cases.csv").unlink()
+    assert {one: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
+def test_a_name_with_a_comma_can_be_on_duty(tmp_path):
+    files = whole() | {
+        "answers.csv": whole()["answers.csv"].replace(b",ada,", b',"Smith, J.",').replace(b'"ada"', b'"Smith, J."')
+    }
+    given = write(tmp_path, files)
+    assert racer("fit", *given, "--out", tmp_path / "router").code == 0
+    out = tmp_path / "out.csv"
+    said = racer("route", tmp_path / "router", *given[:2], "--out", out, "--budget", "1", "--experts", "Smith, J.")
+    assert said.code == 0 and "Smith, J." in out.read_text()
+
+
+def test_costs_may_stand_between_commas(tmp_path):
+    cases = write(tmp_path, {"cases.npz": whole()["cases.npz"]})[:2]
+    out = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    assert racer("route", router(), *cases, "--out", out[0], "--cost", "ada=0.1,bo=0.2").code == 0
+    assert racer("route", router(), *cases, "--out", out[1], "--cost", "ada=0.1", "--cost", "bo=0.2").code == 0
+    assert out[0].read_bytes() == out[1].read_bytes()
 
 
 def test_an_item_too_many_is_left_out_when_asked(tmp_path):

@@ -9,8 +9,10 @@ from evaluation.worlds import make_panel
 
 from racer import ClassifierConfidence, GlobalAccuracy, Panel, RacerKNN
 from racer.evaluation import evaluate, to_plain_evaluation
+from racer.evaluation.estimates import estimate
 from racer.evaluation.evaluation import QUANTILES
-from racer.evaluation.trial import split_answers
+from racer.evaluation.group import all_rows, judge
+from racer.evaluation.trial import Trial, split_answers
 from racer.metrics import aursac, bootstrap_gain, brier, ece
 
 METHOD = GlobalAccuracy()
@@ -77,6 +79,16 @@ def test_a_group_is_what_it_would_be_alone():
     assert unseen.model_accuracy == pytest.approx(float(trial.model_right[asked].double().mean()))
     right = trial.right[3:][trial.asked[3:]]
     assert unseen.expert_accuracy == pytest.approx(float(right.double().mean()))
+    alone = Trial(
+        trial.contexts.subset(panel.experts[3:]),
+        trial.queries[asked],
+        trial.label[asked],
+        trial.asked[3:][:, asked],
+        trial.right[3:][:, asked],
+    )
+    again = judge("alone", METHOD.name, alone, estimate(METHOD, alone), all_rows(alone), np.random.default_rng(0))
+    assert unseen.rule(METHOD.name).aursac.estimate == pytest.approx(again.rules[0].aursac.estimate, abs=1e-9)
+    assert unseen.rule("best expert").aursac.estimate == pytest.approx(again.rules[1].aursac.estimate, abs=1e-9)
 
 
 def test_every_number_of_an_expert_can_be_worked_out_by_hand():

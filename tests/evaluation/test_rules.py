@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.rules import best_expert_choice, method_choice, oracle_gain
 
-from racer import RacerKNN, Router, Threshold
+from racer import Cases, Panel, RacerKNN, Router, Threshold
 from racer.evaluation.comparison import AT, compare, n_replicates
 from racer.evaluation.estimates import estimate
 from racer.evaluation.rules import N_DRAWS, rules
@@ -53,6 +53,17 @@ def test_anybody_is_each_with_the_same_chance():
     asked = trial.asked[:, item]
     expected = (trial.right[:, item].double().sum(0) / asked.sum(0)).mean()
     assert abs(drawn - expected) < 4 * 0.5 / (N_DRAWS * len(item)) ** 0.5
+
+
+def test_the_best_expert_is_best_where_the_cases_are():
+    """One is right on the common class, the other on the rare one: the first is right more often."""
+    rng = np.random.default_rng(0)
+    label = (rng.random(1000) < 0.1).astype(int)
+    p_right = np.stack([np.where(label, 0.3, 0.95), np.where(label, 0.99, 0.7)])
+    answers = np.where(rng.random((2, 1000)) < p_right, label, 1 - label)
+    cases = Cases(rng.standard_normal((1000, 4)), np.full((1000, 2), 0.5))
+    trial = split_answers(Panel(cases, label, answers), 100, rng)
+    assert trial.context_accuracy.argmax() == 0
 
 
 def test_the_method_asks_whom_a_router_asks():

@@ -40,10 +40,26 @@ def test_an_answer_is_either_shown_or_asked(seed, context_size, share):
     assert torch.equal(shown.sum(1), torch.minimum(torch.tensor(context_size), n // 2))
 
 
-def test_contexts_are_as_even_over_the_classes_as_they_can_be():
-    panel = make_panel(n_items=300, share=1.0)
-    trial = split_answers(panel, 30, np.random.default_rng(0))
-    assert torch.equal(trial.contexts.count, torch.full((6, 3), 10))
+@pytest.mark.parametrize("size", [10, 100, 200])
+def test_what_is_shown_and_what_is_asked_have_the_mix_of_the_file(size):
+    """One case in twenty is of class 1: as many in a hundred are shown, and asked."""
+    label = (np.arange(400) % 20 == 0).astype(int)
+    cases = Cases(np.random.default_rng(0).standard_normal((400, 4)), np.full((400, 2), 0.5))
+    trial = split_answers(Panel(cases, label, np.stack([label, 1 - label])), size, np.random.default_rng(0))
+    for row in range(2):
+        assert abs(int(trial.contexts.count[row, 1]) - size / 20) <= 1
+        assert abs(int(trial.label[trial.asked[row]].sum()) - (400 - size) / 20) <= 1
+
+
+def test_the_models_accuracy_is_that_of_the_file_where_a_class_is_rare():
+    rng = np.random.default_rng(0)
+    label = (rng.random(600) < 0.05).astype(int)
+    said = np.where(label == 1, 0, 0)  # the model never finds the rare class
+    posterior = np.where(np.eye(2)[said] == 1, 0.9, 0.1)
+    cases = Cases(rng.standard_normal((600, 4)), posterior)
+    answers = np.where(rng.random((12, 600)) < 0.9, label, 1 - label)
+    trial = split_answers(Panel(cases, label, answers), 100, rng)
+    assert abs(float(trial.model_right.double().mean()) - (label == 0).mean()) < 0.01
 
 
 def test_right_and_model_right_are_those_of_the_panel():

@@ -226,7 +226,9 @@ SHAPES = {
     "one column": ("item\na1\n", MissingColumnError, "'item'", "one column an expert"),
     "only the truth": ("item,label\na1,cat\n", MissingColumnError, "has no expert", "Wide: item"),
     "long, but for the answer": ("item,expert\na1,ada\n", MissingColumnError, "neither long nor wide", "item, expert"),
-    "long in another spelling": ("Item,Expert,Answer\n1,2,3\n", MissingColumnError, "'Item', 'Expert'", "Long: item"),
+    "long, in other words": ("image,reader,said\n1,2,3\n", MissingColumnError, "'image', 'reader'", "Long: item"),
+    "wide, in other words": ("image,ada\n1,2\n", MissingColumnError, "called item, id, case or task", "'image', 'ada'"),
+    "a truth among experts": ("item,ada,truth\na1,cat,cat\n", MissingColumnError, "Is 'truth' an expert", "to label"),
     "an expert twice": ("item,ada,ada\na1,1,2\n", DuplicateExpertError, "'ada' stands twice among 3", "one column"),
     "a long column twice": ("item,expert,answer,answer\n1,2,3,4\n", MissingColumnError, "neither", "Long: item"),
     "nothing": ("", FileFormatError, "its first line is empty", "names of its columns"),
@@ -307,3 +309,15 @@ def test_a_class_is_a_name_or_a_number(column, tmp_path):
     file = read_answer_file(answer_parquet(tmp_path, {"item": ["a1"], "expert": ["ada"], "answer": column}))
     with refused(LabelError, "answers.parquet", "'answer' must hold the names"):
         file.class_column("answer", None)
+
+
+def test_known_columns_may_be_written_in_capitals(tmp_path):
+    (tmp_path / "answers.csv").write_text("Item, Expert ,ANSWER,Label\na1,ada,cat,dog\n")
+    table = read_answer_file(tmp_path / "answers.csv").table.to_pydict()
+    assert table == {"item": ["a1"], "expert": ["ada"], "answer": ["cat"], "label": ["dog"]}
+
+
+@pytest.mark.parametrize("name", ["item", "id", "case", "task"])
+def test_the_case_may_be_called_so_in_long_tables_too(name, tmp_path):
+    (tmp_path / "answers.csv").write_text(f"{name},expert,answer\na1,ada,cat\n")
+    assert read_answer_file(tmp_path / "answers.csv").table.to_pydict()["item"] == ["a1"]

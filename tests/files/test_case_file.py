@@ -259,7 +259,7 @@ def test_no_pickle_is_opened(tmp_path):
 
 def test_a_file_that_lacks_all_of_it_is_said_so(tmp_path):
     np.savez(tmp_path / "cases.npz", x=np.eye(2))
-    with refused(MissingColumnError, "'id', 'embedding', 'posterior'", "has none of them"):
+    with refused(MissingColumnError, "'id', 'embedding', 'posterior'", "has 'x'"):
         read_cases(tmp_path / "cases.npz")
 
 

@@ -185,8 +185,12 @@ def test_names_that_are_numbers_are_names_when_said_so(tmp_path):
 @pytest.mark.parametrize(
     ("text", "label", "said"),
     [
-        ("item,expert,answer\na1,ada,cat\n", ["cat", "dog", "cat", "dog"], "2 names in"),
-        ("item,expert,answer\na1,ada,cow\n", LABEL, "(cat, cow, dog, owl), 3 columns"),
+        (
+            "item,expert,answer\na1,ada,cat\n",
+            ["cat", "dog", "cat", "dog"],
+            "have 2 names (cat, dog); the posterior has 3",
+        ),
+        ("item,expert,answer\na1,ada,cow\n", LABEL, "(cat, cow, dog, owl); the posterior has 3 columns"),
         ("item,expert,answer\na1,ada,cat\n", [*"abc", "d"], "5 names"),
     ],
 )

@@ -56,7 +56,7 @@ def test_nothing_overlaps_and_nothing_is_cut(seen, width, dark):
 
 def test_text_is_large_enough_on_a_phone(seen):
     for figure in seen[390, False]["figures"]:
-        assert figure["smallest"] >= 6, figure["title"]
+        assert figure["smallest"] >= 7, figure["title"]
 
 
 def test_every_axis_is_labelled(seen):

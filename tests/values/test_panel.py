@@ -166,7 +166,7 @@ def test_experts_without_names_are_numbered(panel):
 def test_who_is_there_can_be_asked(panel):
     assert "ada" in panel and "zoe" not in panel and 0 not in panel
     assert [panel.position(expert) for expert in panel.experts] == [0, 1, 2]
-    with refused(UnknownExpertError, "'zoe'", "holds 3 experts ('ada', 'bo', 'cy')", "append") as caught:
+    with refused(UnknownExpertError, "'zoe'", "holds 3 experts: 'ada', 'bo', 'cy'.", "append") as caught:
         panel["zoe"]
     assert caught.value.data == {"expert": "zoe", "known": ("ada", "bo", "cy")}
     with refused(UnknownExpertError, "No answers from expert 0"):

@@ -3,8 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 
+import torch
+
 from racer.cli.saying import remark, say, table
 from racer.errors import SettingError, UnknownExpertError
+from racer.naming import did_you_mean, some_names
 from racer.routing import AbstractPolicy, Budget, Capacity, Cost, Decision, Router, Threshold
 
 __all__ = ["policy_of", "require_enrolled", "say_decision"]
@@ -43,7 +46,7 @@ def policy_of(
 def say_decision(decision: Decision) -> None:
     """How many cases go to whom."""
     n = len(decision)
-    asked = [decision.names.count(expert) for expert in decision.experts]
+    asked = torch.bincount(decision.who[decision.is_deferred], minlength=len(decision.experts)).tolist()
     order = sorted(range(len(asked)), key=lambda row: -asked[row])
     handed = sum(asked)
     rows = [("the model", f"{n - handed:,}", f"{(n - handed) / n:.1%}" if n else "–")]
@@ -52,18 +55,24 @@ def say_decision(decision: Decision) -> None:
     thin = int((decision.is_insufficient & decision.is_deferred).sum())
     if thin:
         remark(f"{thin:,} of {handed:,} cases handed over rest on too few similar past answers (column insufficient).")
-    if not handed:
-        say("Nobody is asked: no expert is expected to do better than the model. --budget hands over all the same.")
+    gain = decision.gain.gather(0, decision.who.clamp(min=0)[None])[0] if asked else decision.confidence
+    at_a_loss = int((gain[decision.is_deferred] < 0).sum())
+    if at_a_loss:
+        remark(
+            f"{at_a_loss:,} of {handed:,} cases handed over have a gain below 0: a budget is filled all the same. "
+            "--threshold 0 would keep them."
+        )
+    if not handed and n:
+        say("Nobody is asked: at this budget, threshold, cost and capacity no expert is worth it.")
 
 
 def require_enrolled(router: Router, names: Sequence[str]) -> None:
     """Refuse names of people the router does not know."""
     strangers = [expert for expert in names if expert not in router.experts]
     if strangers:
-        some = ", ".join(map(repr, router.experts[:5])) + ", …" * (len(router.experts) > 5)
         raise UnknownExpertError(
             f"Nobody called {strangers[0]!r} is enrolled.",
-            f"The router knows {len(router.experts)} experts: {some}.",
-            "Check the name; 'racer inspect' lists them.",
+            f"The router knows {some_names(router.experts)}.",
+            did_you_mean(strangers[0], router.experts) or "Check the name; 'racer inspect' lists them.",
             expert=strangers[0],
         )

@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
-from racer.cli.options import Annotations, CasesFile, ContextSize, RouterFolder, Seed, SkipUnknown
+from racer.cli.options import Annotations, CasesFile, RouterFolder, Seed, SkipUnknown
 
 __all__ = ["evaluate"]
 
+FEW = 5
+"""Experts whose names are worth a line."""
 BUDGETS = (0.1, 0.2, 0.5)
 """Those that fit a terminal of eighty columns; the report has more."""
 
@@ -18,7 +20,10 @@ def evaluate(
     cases: CasesFile,
     annotations: Annotations,
     out: Annotated[Path, typer.Option("--out", help="The report's folder: index.html, metrics.json, figures.")],
-    context_size: ContextSize = 100,
+    context_size: Annotated[
+        int | None,
+        typer.Option("--context-size", min=0, help="How many answers each expert shows; by default as in the fit."),
+    ] = None,
     seed: Seed = 0,
     skip_unknown: SkipUnknown = False,
 ) -> None:
@@ -27,6 +32,7 @@ def evaluate(
     Each expert shows part of the labelled answers in the file, at most half, and is scored on the others. Experts seen
     in fitting and experts not met before are reported apart. The cases must be others than those of the fit.
     """
+    from racer.cli.cautions import cautions, doubts
     from racer.cli.saying import remark, say, say_reading, table
     from racer.evaluation import evaluate as evaluate_method
     from racer.files import read_panel
@@ -41,13 +47,22 @@ def evaluate(
         with said_of(cases):
             found.require_same_space(named.panel.cases)
         say_reading(named)
-        again = len(set(named.items) & set(found.items))
-        if again:
-            remark(f"{again:,} of these cases were in the fit, too; what they show is too good to be true.")
+        size = context_size if context_size is not None else found.origin.context_size
         result = evaluate_method(
-            found.method, named.panel, context_size=context_size, seen=found.origin.fitted_on, seed=seed
+            found.method,
+            named.panel,
+            context_size=100 if size is None else size,
+            seen=found.origin.fitted_on,
+            seed=seed,
+            progress=None,
         )
-        write_report(result, folder, found.origin.classes)
+        notes = [*doubts(named), *cautions(result, again=len(set(named.items) & set(found.items)))]
+        write_report(result, folder, found.origin.classes, notes)
+    group = result.everybody
+    say(
+        f"{group.n_answers:,} answers to {group.n_cases:,} cases asked, the others shown; experts right "
+        f"{group.expert_accuracy:.1%}, the model {group.model_accuracy:.1%}"
+    )
     rows = [
         (
             one.name,
@@ -62,14 +77,9 @@ def evaluate(
     say("")
     table(["rule", "AURSAC", "racer less this", *(f"at {budget:.0%}" for budget in BUDGETS)], rows)
     for group in result.groups[1:]:
-        say(f"\n{group.name.capitalize()} in fitting ({len(group.experts)}): {group.sentence}")
-    if result.is_everybody_seen:
-        remark("all experts here were seen in fitting; how strangers fare is not known.")
-    best = next((one.behind for one in result.everybody.rules if one.name == "best expert"), None)
-    if best is not None and best.is_below_zero:
-        remark(
-            "asking the best expert where the model is least sure does better than this method here. Methods that need "
-            "less to learn from: fit --method global-accuracy, ifd-score, racer-knn."
-        )
-    say(f"\n{result}")
+        who = f": {', '.join(group.experts)}" if len(group.experts) <= FEW else ""
+        say(f"\n{group.name.capitalize()} in fitting ({len(group.experts)}{who}): {group.sentence}")
+    for note in notes:
+        remark(note)
+    say(f"\nAll ({len(result.experts)}): {result}")
     say(f"\nThe report is in {out / 'index.html'}")

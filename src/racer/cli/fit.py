@@ -30,6 +30,7 @@ def fit(
 
     Methods: classifier-confidence, global-accuracy, class-gated, ifd-score, racer-knn, racer-kernel, racer-deepsets.
     """
+    from racer.cli.cautions import doubts
     from racer.cli.saying import remark, say, say_reading
     from racer.competence import RacerDeepSets, RacerKernel
     from racer.files import read_panel
@@ -42,10 +43,15 @@ def fit(
     with whole_folder(out, OURS) as folder:
         named = read_panel(cases, annotations, classes=listed(classes), skip_unknown=skip_unknown)
         say_reading(named)
+        for doubt in doubts(named):
+            remark(doubt)
+        shown = int(named.panel.count.sum(1).median())
+        if shown < context_size:
+            remark(f"experts gave {shown} answers (median), fewer than --context-size {context_size}.")
         if issubclass(kind, RacerKernel | RacerDeepSets) and len(named.panel) < FEW:
             remark(
-                f"{len(named.panel)} experts are few for {method} to learn from: it stops by a fifth of them. Compare "
-                "with racer-knn, ifd-score or global-accuracy, which learn next to nothing."
+                f"{method} learns from experts, and {len(named.panel)} are few: it stops by a fifth of them. Compare "
+                "with racer-knn and ifd-score, which need no fitting, and with global-accuracy."
             )
         fitted = kind().fit(named.panel, context_size=context_size, seed=seed)
         origin = Origin(named.classes, named.panel.experts, context_size, seed)

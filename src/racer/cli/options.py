@@ -61,6 +61,11 @@ def listed(text: Sequence[str] | str | None) -> list[str] | None:
     return names
 
 
+def _each(given: Sequence[str]) -> list[str]:
+    """`a=1,b=2` is two; a name may hold a comma where only one number is given."""
+    return [part for text in given for part in (text.split(",") if text.count("=") > 1 else [text])]
+
+
 def by_expert(given: Sequence[str], option: str, kind: type[float] | type[int]) -> float | dict[str, float] | None:
     """`ada=0.05` for one expert, a plain number for all; None where nothing is given.
 
@@ -70,7 +75,7 @@ def by_expert(given: Sequence[str], option: str, kind: type[float] | type[int]) 
     40
     """
     found: dict[str, float] = {}
-    for text in given:
+    for text in _each(given):
         expert, equals, number = text.rpartition("=")
         try:
             value = kind(number)

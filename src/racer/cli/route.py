@@ -9,13 +9,16 @@ from racer.cli.options import CasesFile, RouterFolder, by_expert, listed
 
 __all__ = ["route"]
 
+PARQUET = (".parquet", ".pq")
+
 
 def route(
     router: RouterFolder,
     cases: CasesFile,
     out: Annotated[Path, typer.Option("--out", help="Decisions: .csv, or .parquet.")],
     budget: Annotated[
-        float | None, typer.Option("--budget", min=0, max=1, help="Hand over exactly this share, rounded down.")
+        float | None,
+        typer.Option("--budget", help="Hand over exactly this share of the cases, rounded down: 0.2, say."),
     ] = None,
     threshold: Annotated[
         float | None,
@@ -44,9 +47,16 @@ def route(
         raise typer.BadParameter(
             "give one of them: a share of the batch, or a gain.", param_hint="'--budget', '--threshold'"
         )
+    if budget is not None and not 0 <= budget <= 1:
+        raise typer.BadParameter(f"{budget:g} is no share of the cases; 0.25 is a quarter.", param_hint="'--budget'")
+    if out.suffix.lower() not in (".csv", *PARQUET):
+        raise typer.BadParameter("decisions are written as .csv or .parquet.", param_hint="'--out'")
+    place = out.resolve()
+    if place == cases.resolve() or router.resolve() in place.parents:
+        raise typer.BadParameter("that would replace what is read here; name another file.", param_hint="'--out'")
     costs, limits = by_expert(cost or [], "--cost", float), by_expert(capacity or [], "--capacity", int)
-    on_duty = listed(experts)
     from racer.cli.decisions import policy_of, require_enrolled, say_decision
+    from racer.cli.saying import remark
     from racer.files import read_cases
     from racer.files.saying import said_of
     from racer.routing import Router
@@ -57,11 +67,20 @@ def route(
         found = Router.load(router)
         file = read_cases(cases).of_classes(found.origin.classes)
         policy = policy_of(found, budget, threshold, costs, limits)
+        # a name may hold a comma: whole names first
+        on_duty = (
+            None
+            if experts is None
+            else [name for text in experts for name in ([text] if text in found.experts else listed(text) or [])]
+        )
         require_enrolled(found, on_duty or ())
         with said_of(cases):
             found.require_same_space(file.cases)
         names = None if on_duty is None else list(dict.fromkeys(on_duty))
         decision = found.route(file.cases, experts=names, policy=policy, progress=None)
-        write_decisions(decision, file.ids, found.origin, hidden, is_parquet=out.suffix.lower() in (".parquet", ".pq"))
+        write_decisions(decision, file.ids, found.origin, hidden, is_parquet=out.suffix.lower() in PARQUET)
+        again = len(set(file.ids) & set(found.items))
     say_decision(decision)
+    if again:
+        remark(f"{again:,} of these cases are among the past answers, and speak for themselves.")
     typer.echo(f"The decisions are in {out}")

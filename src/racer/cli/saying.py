@@ -13,6 +13,10 @@ from racer.panel import Panel
 __all__ = ["experts_table", "say", "say_reading", "table"]
 
 
+FEW = 12
+"""Experts whose names are worth a line: a column that is no expert shows."""
+
+
 def say(text: str) -> None:
     """A result. Names of experts are printed as they are, not read as markup."""
     Console(highlight=False, markup=False, soft_wrap=True).print(text)
@@ -32,6 +36,8 @@ def say_reading(named: NamedPanel) -> None:
         f"{len(panel):,} experts, {panel.n_answers:,} labelled answers to {len(panel.cases):,} cases, "
         f"{panel.n_roles} classes; experts right {right:.1%}, the model {model:.1%}"
     )
+    if len(panel) <= FEW:
+        say(f"experts: {', '.join(panel.experts)}")
     if named.n_unlabelled:
         remark(f"answers left out because their case has no label: {named.n_unlabelled:,}.")
     if named.n_unknown:
@@ -49,7 +55,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for place, name in enumerate(columns):
         drawn.add_column(name, justify="right" if place else "left", no_wrap=True)
     for row in rows:
-        drawn.add_row(*map(Text, row))
+        drawn.add_row(*(Text(" ".join(cell.split())) for cell in row))
     console = Console(highlight=False)
     # into a file or a pipe it goes whole; a terminal's width is the reader's
     console.print(drawn, width=None if console.is_terminal else console.measure(drawn).maximum)

@@ -4,6 +4,7 @@ Numbers that do not exist (a calibration of a method without probabilities) are 
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from racer.evaluation.comparison import AT, Compared
@@ -15,7 +16,7 @@ from racer.version import VERSION
 __all__ = ["to_plain_evaluation"]
 
 
-def to_plain_evaluation(found: Evaluation, class_names: list[str]) -> dict[str, Any]:
+def to_plain_evaluation(found: Evaluation, class_names: list[str], notes: Sequence[str] = ()) -> dict[str, Any]:
     """Everything in the report, and the curves behind it.
 
     >>> from racer import RacerKNN
@@ -23,7 +24,7 @@ def to_plain_evaluation(found: Evaluation, class_names: list[str]) -> dict[str, 
     >>> from racer.evaluation import evaluate
     >>> plain = to_plain_evaluation(evaluate(RacerKNN(), make_world().panel, context_size=10), list("abcd"))
     >>> sorted(plain)
-    ['context_size', 'experts', 'format', 'groups', 'method', 'racer', 'roles', 'seed', 'verdict', 'version']
+    ['context_size', 'experts', 'format', 'groups', 'method', 'notes', 'racer', 'roles', 'seed', 'verdict', 'version']
     """
     return {
         "format": "racer-metrics",
@@ -33,6 +34,7 @@ def to_plain_evaluation(found: Evaluation, class_names: list[str]) -> dict[str, 
         "context_size": found.context_size,
         "seed": found.seed,
         "verdict": found.everybody.sentence,
+        "notes": list(notes),
         "groups": {group.name: _group(group) for group in found.groups},
         "experts": [_expert(row, one, found) for row, one in enumerate(found.experts)],
         "roles": class_names,
@@ -50,7 +52,7 @@ def _group(group: Group) -> dict[str, Any]:
         "expert_accuracy": group.expert_accuracy,
         "deferring_helps": None if group.verdict is None else group.verdict.helps,
         "over_model": None if group.verdict is None else _interval(group.verdict.over_model),
-        "budget": None if group.verdict is None else group.verdict.budget,
+        "budgets": None if group.verdict is None else list(group.verdict.chosen),
         "rules": {one.name: _rule(one) for one in group.rules},
         "gain_over_confidence_alone": None if group.gain_alone is None else _interval(group.gain_alone),
         "speaks_of_others": group.speaks_of_others,

@@ -1,7 +1,8 @@
 """Trial: what each expert shows, and what each is then asked.
 
-Of an expert's n labelled answers, min(context size, ⌊n/2⌋) become the context, taken class by class in turn; the rest
-are asked. So nobody's context holds an answer that is asked of the same expert.
+Of an expert's n labelled answers, min(context size, ⌊n/2⌋) become the context, of each class in proportion; the rest
+are asked. So nobody's context holds an answer that is asked of the same expert, and both have the mix of classes that
+the cases have: contexts balanced over the classes, as in the paper, would use up the rare ones and ask about none.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from racer.cases import Cases
 from racer.errors import SettingError, TooFewAnswersError
-from racer.learning import in_turns
+from racer.learning import in_proportion
 from racer.panel import Panel
 
 __all__ = ["Trial", "split_answers"]
@@ -72,7 +73,7 @@ def split_answers(panel: Panel, context_size: int, rng: np.random.Generator) -> 
     n = n[n > 0]
     expert, item, role = (one.numpy() for one in (somebody.expert, somebody.item, somebody.role))
     shown = np.zeros(len(item), dtype=bool)
-    shown[in_turns(rng, expert, role, np.minimum(context_size, n.numpy() // 2))] = True
+    shown[in_proportion(rng, expert, role, np.minimum(context_size, n.numpy() // 2))] = True
     query, column = np.unique(item[~shown], return_inverse=True)
     asked = torch.zeros(len(somebody), len(query), dtype=torch.bool)
     right = torch.zeros_like(asked)

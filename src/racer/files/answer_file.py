@@ -24,6 +24,7 @@ import pyarrow.parquet
 
 from racer.errors import DuplicateExpertError, FileFormatError, LabelError, MissingColumnError
 from racer.files.saying import bad_file, require_file, said_of
+from racer.naming import some_names
 
 __all__ = ["AnswerFile", "is_number", "read_answer_file"]
 
@@ -35,6 +36,8 @@ CASE = ("item", "id", "case", "task")
 """What the column of a wide table that names the case may be called."""
 OF_LONG = {"expert", "worker", "annotator", "answer", "response", "reader"}
 """Columns that show a table was meant to be long."""
+TRUTH = {"truth", "true_label", "gold", "gold_label", "ground_truth", "target", "diagnosis", "y", "y_true", "class"}
+"""Columns of a wide table that would make an expert who is always right."""
 TEXT = pa.large_string()
 NAME_IT = "Name a table of answers, .csv or .parquet."
 Place = Callable[[int, str | None], str]
@@ -49,6 +52,7 @@ class AnswerFile:
     path: Path
     table: pa.Table
     place: Place
+    unit: str = "rows"
 
     @property
     def has_label(self) -> bool:
@@ -95,7 +99,7 @@ class AnswerFile:
             for name, part in parts.items()
         }
         column, rows = next((name, rows) for name, rows in found.items() if len(rows))
-        with said_of(self.path, self.place):
+        with said_of(self.path, self.place, self.unit):
             raise LabelError(
                 "Classes are names in some rows and numbers in others.",
                 f"{parts[column][rows[0]].as_py()!r} beside {', '.join(map(repr, sorted(said - odd)[:3]))}; "
@@ -122,6 +126,7 @@ def read_answer_file(path: str | PathLike[str]) -> AnswerFile:
     def place(row: int, column: str | None = None) -> str:
         return f"{'line' if is_csv else 'row'} {line_of(row)}"
 
+    table = _in_lower_case(table)
     columns = _long_names(table)
     if columns is not None:
         with said_of(path):
@@ -213,9 +218,21 @@ def _read_parquet(path: Path) -> pa.Table:
         raise bad_file(path, f"it is damaged, or no parquet file ({error})", NAME_IT) from error
 
 
+def _in_lower_case(table: pa.Table) -> pa.Table:
+    """Known names in any case and with blanks around them are those names, where none stands there already."""
+    have, known = set(table.column_names), {*CASE, *OF_LONG, "label"}
+
+    def plain(name: str) -> str:
+        lower = name.strip().lower()
+        return lower if lower in known and lower not in have else name
+
+    return table.rename_columns([plain(name) for name in table.column_names])
+
+
 def _long_names(table: pa.Table) -> dict[str, str] | None:
     have = {name for name, n in Counter(table.column_names).items() if n == 1}
-    for names in LONG:
+    others = [{"item": name, "expert": "expert", "answer": "answer"} for name in CASE]
+    for names in (*LONG, *others):
         if set(names.values()) <= have:
             truth = {"label": "label"} if names["answer"] != "label" and "label" in have else {}
             return {**names, **truth}
@@ -236,10 +253,13 @@ def _case_column(path: Path, table: pa.Table) -> str:
             expert=twice[0],
             file=str(path),
         )
+    lacks = f"it lacks {', '.join(sorted({'item', 'expert', 'answer'} - set(names)))}"
+    if not OF_LONG & set(names):
+        lacks = f"none of its columns is called {', '.join(CASE[:-1])} or {CASE[-1]}"
     raise MissingColumnError(
         "The table of answers is neither long nor wide.",
-        f"'{path}' has the columns {', '.join(map(repr, table.column_names[:8])) or '(none)'}.",
-        "Long: item, expert, answer (and label, the truth), or crowd-kit's task, worker, label. "
+        f"'{path}': {lacks}. Its columns: {some_names(table.column_names)}.",
+        "Rename them. Long: item, expert, answer (and label, the truth), or crowd-kit's task, worker, label. "
         "Wide: item, then one column an expert (and label).",
         columns=table.column_names,
         file=str(path),
@@ -254,6 +274,15 @@ def _melted(path: Path, table: pa.Table, case: str, place: Callable[[int], str])
             "The table of answers has no expert.",
             f"'{path}' has the columns {', '.join(map(repr, table.column_names))}.",
             f"Wide: {case}, then one column an expert. Long: item, expert, answer.",
+            file=str(path),
+        )
+    truths = [name for name in experts if name.strip().lower().replace(" ", "_") in TRUTH]
+    if truths:
+        raise MissingColumnError(
+            f"Is {truths[0]!r} an expert, or the truth?",
+            f"In '{path}': it is a column beside {some_names([one for one in experts if one not in truths])}.",
+            "Rename it to label if it is the truth. If it is an expert, give the table in the long layout.",
+            columns=truths,
             file=str(path),
         )
     n, k = len(table), len(experts)
@@ -278,7 +307,7 @@ def _melted(path: Path, table: pa.Table, case: str, place: Callable[[int], str])
     def cell(row: int, column: str | None) -> str:
         return f"{place(row % n)}, column {of_case.get(column or '', experts[row // n])!r}"
 
-    return AnswerFile(path, pa.table(columns), cell)
+    return AnswerFile(path, pa.table(columns), cell, unit="cells")
 
 
 def _text(column: pa.ChunkedArray) -> pa.Array:

@@ -50,6 +50,9 @@ class CaseFile:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        return f"CaseFile('{self.path}', {self.cases!r}; .cases has them, .ids their names)"
+
     @property
     def label_names(self) -> list[str]:
         """The different labels that are text, numbers in text among them."""
@@ -86,8 +89,8 @@ class CaseFile:
         return replace(self, cases=unchecked_cases(self.cases.embedding, posterior), classes=names)
 
 
-def read_cases(path: str | PathLike[str]) -> CaseFile:
-    """Read and check a file of cases.
+def read_cases(path: str | PathLike[str], classes: Sequence[str] | None = None) -> CaseFile:
+    """Read and check a file of cases; `classes` names the posterior's columns, and classes the classifier lacks.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/cases.npz"
@@ -98,15 +101,17 @@ def read_cases(path: str | PathLike[str]) -> CaseFile:
     """
     path = Path(path)
     require_file(path, NAME_IT)
-    return _checked(path, _read_parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _read_npz(path))
+    is_parquet = path.suffix.lower() in (".parquet", ".pq")
+    columns, others = _read_parquet(path) if is_parquet else _read_npz(path)
+    return _checked(path, columns, others).of_classes(classes)
 
 
-def _checked(path: Path, columns: dict[str, np.ndarray]) -> CaseFile:
+def _checked(path: Path, columns: dict[str, np.ndarray], others: Sequence[str] = ()) -> CaseFile:
     missing = [name for name in NEEDED if name not in columns]
     if missing:
         raise MissingColumnError(
             f"The file of cases lacks {', '.join(map(repr, missing))}.",
-            f"'{path}' has {', '.join(map(repr, columns)) or 'none of them'}.",
+            f"'{path}' has {', '.join(map(repr, [*columns, *others][:12])) or 'nothing'}.",
             "Write id, embedding and posterior, one row a case, and label where it is known.",
             missing=missing,
             file=str(path),
@@ -173,7 +178,8 @@ def write_cases(
             pa.parquet.write_table(table.replace_schema_metadata(extra), hidden)
 
 
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
+def _read_npz(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
+    """What is known, and the names of what else is there."""
     with path.open("rb") as file:
         head = file.read(6)
         if head[:2] != b"PK":
@@ -182,7 +188,8 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
         file.seek(0)
         try:
             archive = np.load(file, allow_pickle=False)
-            return {name: archive[name] for name in archive.files if name in KNOWN}
+            others = [name for name in archive.files if name not in KNOWN]
+            return {name: archive[name] for name in archive.files if name in KNOWN}, others
         except Exception as error:  # a damaged archive can raise anything
             if "allow_pickle" in str(error):
                 why = "an array holds Python objects or it is no .npz; racer opens no pickles"
@@ -190,10 +197,11 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
             raise bad_file(path, f"it is cut or no .npz ({type(error).__name__}: {error})", AGAIN) from error
 
 
-def _read_parquet(path: Path) -> dict[str, Any]:
+def _read_parquet(path: Path) -> tuple[dict[str, Any], list[str]]:
     try:
         with pa.parquet.ParquetFile(path) as file:
-            here = [name for name in file.schema_arrow.names if name in KNOWN]
+            names = file.schema_arrow.names
+            here = [name for name in names if name in KNOWN]
             metadata = (file.schema_arrow.metadata or {}).get(METADATA)
             table = file.read(columns=here)
             table.validate(full=True)
@@ -208,7 +216,7 @@ def _read_parquet(path: Path) -> dict[str, Any]:
             columns["classes"] = np.asarray(json.loads(metadata))
         except ValueError as error:
             raise bad_file(path, f"its class names are no JSON ({error})", AGAIN) from error
-    return columns
+    return columns, [name for name in names if name not in KNOWN]
 
 
 def _numpy(path: Path, name: str, column: pa.ChunkedArray) -> np.ndarray:

@@ -45,6 +45,11 @@ class NamedPanel:
     n_unlabelled: int
     n_unknown: int
 
+    def items_of(self, expert: str) -> tuple[str, ...]:
+        """Ids of the cases an expert answered, in the order of `panel[expert]`: to name them where the expert joins."""
+        place, _ = self.panel.answers_of(torch.tensor([self.panel.position(expert)]))
+        return tuple(self.items[row] for row in self.panel.item[place].sort().values.tolist())
+
 
 def read_panel(
     cases: CaseFile | str | PathLike[str],
@@ -69,7 +74,7 @@ def read_panel(
     file = (cases if isinstance(cases, CaseFile) else read_cases(cases)).of_classes(classes)
     table = read_answer_file(answers)
     names, is_guess = _settled(file, table)
-    with said_of(table.path, table.place):
+    with said_of(table.path, table.place, table.unit):
         return _named(file, table, names, is_guess, skip_unknown)
 
 
@@ -90,12 +95,13 @@ def _settled(file: CaseFile, table: AnswerFile) -> tuple[tuple[str, ...] | None,
             names=names,
         )
     if len(names) != file.cases.n_roles:
+        shown = ", ".join(names[:12]) + f", … ({len(names)})" * (len(names) > 12)
         raise ClassNamesError(
-            "The classes have names, and which column of the posterior is which is not known.",
-            f"{len(names)} names in '{table.path}' and '{file.path}' ({', '.join(names[:6])}"
-            f"{', …' * (len(names) > 6)}), {file.cases.n_roles} columns.",
-            "Name all classes in the order of the columns, and after them answers that the classifier cannot give: "
-            "--classes a,b,other, or an array 'classes' in the file of cases.",
+            "Which column of the posterior is which class is not known.",
+            f"'{table.path}' and '{file.path}' have {len(names)} names ({shown}); the posterior has "
+            f"{file.cases.n_roles} columns.",
+            "Name the columns in their order, and after them answers that the classifier cannot give: "
+            "--classes \"a,b,other\" (classes=[…] in Python), or an array 'classes' in the file of cases.",
             names=names,
         )
     return tuple(names), True

@@ -10,10 +10,10 @@ __all__ = ["bad_file", "require_file", "said_of"]
 
 
 @contextlib.contextmanager
-def said_of(path: Path, place: Callable[[int, str | None], str] | None = None) -> Iterator[None]:
+def said_of(path: Path, place: Callable[[int, str | None], str] | None = None, unit: str = "rows") -> Iterator[None]:
     """Whatever is refused inside is refused again with the file's name; `place` says where row r stands in it.
 
-    `place` is also told which column is meant, where the error knows.
+    `place` is also told which column is meant, where the error knows. `unit` is what the table counts.
 
     >>> with said_of(Path("answers.csv"), lambda row, column: f"line {row + 2}"):
     ...     raise RacerError("No class.", "Row 5 holds 'x'.", "Mend it.", rows=[5])
@@ -33,7 +33,8 @@ def said_of(path: Path, place: Callable[[int, str | None], str] | None = None) -
         values = f"In '{path}': {error.values}"
         if place is not None and rows:  # counted from 0 inside; a person counts lines
             where = place(rows[0], error.data.get("column"))
-            values = f"In '{path}', {where}: {error.values.removeprefix(f'Row {rows[0]} ')}"
+            counted = error.values.removeprefix(f"Row {rows[0]} ").replace(" rows.", f" {unit}.")
+            values = f"In '{path}', {where}: {counted}"
         raise type(error)(error.what, values, error.fix, **{**error.data, "file": str(path)}) from error
 
 

@@ -12,6 +12,7 @@ from racer.learning.episodes import require_head_settings as require_head_settin
 from racer.learning.one_vs_all_loss import one_vs_all_loss as one_vs_all_loss
 from racer.learning.posterior_loss import posterior_loss as posterior_loss
 from racer.learning.progress import progress_bar as progress_bar
+from racer.learning.turns import in_proportion as in_proportion
 from racer.learning.turns import in_turns as in_turns
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "deferral_loss",
     "fit_with_early_stopping",
     "hold_out_experts",
+    "in_proportion",
     "in_turns",
     "one_vs_all_loss",
     "posterior_loss",

@@ -194,7 +194,7 @@ def hold_out_experts(panel: Panel, share: float, rng: np.random.Generator) -> tu
         raise TooFewAnswersError(
             "Fitting needs two experts with two answers each: one is held out, to see if strangers are understood.",
             f"Got {len(able)} such among {len(panel)} experts.",
-            "Add answers, or use a method without learned parameters: RacerKNN, IFDScore, GlobalAccuracy.",
+            "Add answers, or use a method that needs no fitting: racer-knn (RacerKNN), ifd-score (IFDScore).",
         )
     order = rng.permutation(able)
     n_held = min(max(1, round(share * len(able))), len(able) - 1)

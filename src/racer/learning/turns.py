@@ -1,9 +1,9 @@
-"""Some of each expert's answers, as even over the classes as they allow."""
+"""Some of each expert's answers: as even over the classes as they allow, or in the mix they have."""
 
 import numpy as np
 from jaxtyping import Int
 
-__all__ = ["in_turns"]
+__all__ = ["in_proportion", "in_turns"]
 
 Whole = Int[np.ndarray, "..."]
 
@@ -15,6 +15,22 @@ def in_turns(rng: np.random.Generator, expert: Whole, role: Whole, size: Whole) 
     turn[shuffled] = _place_in_run(expert[shuffled], role[shuffled])
     by_turn = np.lexsort((rng.random(len(expert)), turn, expert))
     return np.sort(by_turn[_place_in_run(expert[by_turn]) < size[expert[by_turn]]])
+
+
+def in_proportion(rng: np.random.Generator, expert: Whole, role: Whole, size: Whole) -> Whole:
+    """`size[e]` answers of each expert e, of each role as large a share as of all, at random within a role.
+
+    The i-th answer of a role with n stands at (i + u) / n, u the same for the role, and the first `size[e]` are taken.
+    """
+    shuffled = np.lexsort((rng.random(len(expert)), role, expert))
+    in_role, of_expert = _place_in_run(expert[shuffled], role[shuffled]), expert[shuffled]
+    starts = np.flatnonzero(in_role == 0)
+    run = np.cumsum(in_role == 0) - 1
+    n = np.diff(np.append(starts, len(shuffled)))
+    at = (in_role + rng.random(len(starts))[run]) / n[run]
+    order = np.lexsort((rng.random(len(expert)), at, of_expert))
+    taken = _place_in_run(of_expert[order]) < size[of_expert[order]]
+    return np.sort(shuffled[order[taken]])
 
 
 def _place_in_run(*keys: Whole) -> Whole:

@@ -5,9 +5,8 @@ Two comparisons, each with its interval over cases, and over experts where there
     over_model       mean over both halves of  acc_B(b_A) − acc_B(0),   b_A = argmax_b acc_A(b) over the budgets tried
     over_confidence  AURSAC of the score − AURSAC of routing by −p_max
 
-A and B are halves of the cases and swap places, so no budget is chosen on the cases that score it. Every resample
-chooses its budgets anew, within the same halves: a case's copies never sit on both sides. Accuracies are means over
-experts.
+A and B are halves of the cases and swap places, so no budget is chosen on the cases that score it. Resamples keep the
+budgets chosen: the interval is about handing over these shares. Accuracies are means over experts.
 """
 
 from collections.abc import Sequence
@@ -44,13 +43,14 @@ LEAST_EXPERTS = 10
 class Verdict:
     """`helps` when the interval of `over_model` lies above zero; `sentence` says it, with both intervals.
 
-    `beats_confidence` when that of `over_confidence` does. `budget` is the mean of the two budgets chosen. The verdict
-    speaks of experts like these where `speaks_of_others`, else of these alone.
+    `beats_confidence` when that of `over_confidence` does. `chosen` are the budgets of both halves, the smaller first,
+    `budget` their mean. The verdict speaks of experts like these where `speaks_of_others`, else of these alone.
     """
 
     over_model: Interval
     over_confidence: Interval
     budget: float
+    chosen: tuple[float, float]
     helps: bool
     beats_confidence: bool
     speaks_of_others: bool
@@ -101,14 +101,17 @@ def verdict(
     what = Resample.BOTH if speaks_of_others else Resample.CASES
     size = by_score.n_experts, by_score.n_items
     estimate = _Comparison.of(observed(compare, *size)[None])
-    replicates = _Comparison.of(Resampling(what, n_replicates).mean_over_experts(compare, *size, rng))
+    drawn = Resampling(what, n_replicates).mean_over_experts(compare, *size, rng)
+    replicates = _Comparison.of(drawn, chosen=estimate.chosen.expand(len(drawn), -1))
     over_model = Interval.of(float(estimate.over_model[0]), replicates.over_model, level)
     over_confidence = Interval.of(float(estimate.over_confidence[0]), replicates.over_confidence, level)
-    budget = float(tried[estimate.chosen[0].numpy()].mean())
+    chosen = tried[estimate.chosen[0].numpy()]
+    budget = float(chosen.mean())
     return Verdict(
         over_model=over_model,
         over_confidence=over_confidence,
         budget=budget,
+        chosen=(float(chosen.min()), float(chosen.max())),
         helps=over_model.is_above_zero,
         beats_confidence=over_confidence.is_above_zero,
         speaks_of_others=speaks_of_others,
@@ -124,12 +127,14 @@ class _Comparison:
     chosen: Int[Tensor, "replicate half"]
 
     @classmethod
-    def of(cls, statistic: Float[Tensor, "replicate point"]) -> "_Comparison":
-        """From both halves' curves (the model alone first) and, last, the difference in area."""
+    def of(
+        cls, statistic: Float[Tensor, "replicate point"], chosen: Int[Tensor, "replicate half"] | None = None
+    ) -> "_Comparison":
+        """From both halves' curves (the model alone first) and, last, the difference in area; budgets as they are."""
         curve = statistic[:, :-1].reshape(len(statistic), 2, -1)
         alone, deferred = curve[:, :, :1], curve[:, :, 1:]
-        # the first maximum: of equally good budgets the smallest
-        chosen = deferred.argmax(-1)
+        if chosen is None:  # the first maximum: of equally good budgets the smallest
+            chosen = deferred.argmax(-1)
         scored = (deferred - alone).flip(1).gather(-1, chosen[..., None])[..., 0].mean(-1)
         is_defined = ~curve.isnan().any(-1).any(-1)
         return cls(

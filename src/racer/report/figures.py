@@ -8,13 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter
 
 from racer.evaluation import Compared, Evaluation
 from racer.evaluation.comparison import LEVEL
 from racer.report.theme import COLOURS, RC
 
 __all__ = [
+    "COUNTS_UP_TO",
     "LEAST_IN_BIN",
     "MOST_EXPERTS",
     "MOST_ROLES",
@@ -25,12 +26,12 @@ __all__ = [
 ]
 
 WIDTH = 4.8
-MOST_EXPERTS, MOST_ROLES = 40, 20
+MOST_EXPERTS, MOST_ROLES = 40, 18
 """Rows and columns drawn; those with most questions. The page's tables and metrics.json hold all."""
 LEAST_IN_BIN = 10
 """Questions for a share of right answers to mean anything."""
-NUMBERS_UP_TO = 12
-"""Roles, for their numbers to be readable in their cells."""
+COUNTS_UP_TO = 10
+"""Roles, for the counts under the estimates to be readable."""
 LINES = {
     "best expert": (COLOURS["best"], (0, (6, 2))),
     "confidence only": (COLOURS["confidence"], (0, (3, 1.5))),
@@ -45,7 +46,9 @@ def accuracy_figure(rules: tuple[Compared, ...]) -> Figure:
     """System accuracy against the budget, with the method's band."""
     figure, axes = _figure(4.3)
     method = rules[0].curve
-    axes.fill_between(method.budget, method.low, method.high, color=COLOURS["method"], alpha=0.18, linewidth=0)
+    for one in rules[:2]:  # bands of all six would hide each other; metrics.json has them
+        colour, curve = LINES.get(one.name, (COLOURS["method"], "-"))[0], one.curve
+        axes.fill_between(curve.budget, curve.low, curve.high, color=colour, alpha=0.16, linewidth=0)
     axes.plot(method.budget, method.accuracy, color=COLOURS["method"], linewidth=2.4, label=rules[0].name)
     for one in rules[1:]:
         colour, dashes = LINES[one.name]
@@ -58,8 +61,8 @@ def accuracy_figure(rules: tuple[Compared, ...]) -> Figure:
             label=one.name,
         )
     axes.set(xlabel="budget: share of cases handed over", ylabel="accuracy, model and experts", xlim=(0, 1))
-    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}%"))
     figure.legend(loc="outside lower center", ncols=2, title=f"shaded: {LEVEL:.0%} interval over cases")
     return figure
 
@@ -92,30 +95,31 @@ def reliability_figure(found: Evaluation) -> Figure | None:
 
 @matplotlib.rc_context(RC)
 def competence_figure(found: Evaluation, class_names: list[str]) -> Figure:
-    """Estimated competence by expert and true class, and what came of it in brackets."""
+    """Estimated competence by expert and true class, and under it how many answers were right of how many asked."""
     expert, role = _most_asked(found)
     n = found.n[expert][:, role].numpy()
     happened = np.divide(found.n_right[expert][:, role].numpy(), n, out=np.full(n.shape, np.nan), where=n > 0)
     shown = happened
     if found.predicted is not None:
         shown = np.divide(found.predicted[expert][:, role].numpy(), n, out=np.full(n.shape, np.nan), where=n > 0)
-    with_numbers = len(role) <= NUMBERS_UP_TO
-    figure, axes = _figure(1.5 + (0.36 if with_numbers else 0.24) * len(expert))
+    with_counts = len(role) <= COUNTS_UP_TO
+    figure, axes = _figure(1.5 + (0.36 if with_counts else 0.24) * len(expert))
     axes.grid(False)
     for row, column in np.argwhere(n > 0):
         value = shown[row, column]
-        axes.add_patch(
-            Rectangle(
-                (column - 0.5, row - 0.5), 1, 1, facecolor=COLOURS["method"], alpha=0.04 + 0.6 * value, linewidth=0
-            )
-        )
-        if with_numbers:
+        # from "hardly ever" to "always"; the text on it stays legible in both themes
+        alpha = 0.05 + 0.6 * max(0.0, (value - 0.2) / 0.8) ** 2
+        cell = Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=COLOURS["method"], alpha=alpha, linewidth=0)
+        axes.add_patch(cell)
+        if not with_counts:
+            axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=7)
+        else:
             axes.text(column, row - 0.16, f"{100 * value:.0f}", ha="center", va="center", fontsize=8.5)
-            text = f"({100 * happened[row, column]:.0f})"
-            axes.text(column, row + 0.24, text, ha="center", va="center", fontsize=6.5, color=COLOURS["ink"])
+            text = f"{found.n_right[expert[row], role[column]]}/{n[row, column]}"
+            axes.text(column, row + 0.24, text, ha="center", va="center", fontsize=7, color=COLOURS["ink"])
     _rows(axes, [found.experts[one].expert for one in expert])
-    turned: Any = {"rotation": 45, "ha": "right"} if with_numbers else {"rotation": 90, "fontsize": 8}
-    axes.set_xticks(range(len(role)), [_short(class_names[one], 12) for one in role], **turned)
+    turned: Any = {"rotation": 45, "ha": "right"} if with_counts else {"rotation": 90, "fontsize": 8}
+    axes.set_xticks(range(len(role)), [_short(class_names[one], 22) for one in role], **turned)
     axes.set(xlim=(-0.5, len(role) - 0.5), xlabel="true class", ylabel="expert")
     return figure
 
@@ -128,7 +132,7 @@ def evidence_figure(found: Evaluation, least: float) -> Figure:
     figure, axes = _figure(1.5 + 0.24 * len(expert))
     row = np.arange(len(expert))
     axes.axvspan(0, least, color=COLOURS["best"], alpha=0.12, linewidth=0, label=f"below {least:g}: too few to say")
-    axes.hlines(row, low, high, color=COLOURS["method"], linewidth=1.2, label="10 to 90 % of the questions")
+    axes.hlines(row, low, high, color=COLOURS["method"], linewidth=1.2, label="10 to 90% of the questions")
     axes.hlines(row, lower, upper, color=COLOURS["method"], linewidth=4, alpha=0.55, label="the middle half")
     axes.plot(middle, row, "o", color=COLOURS["method"], markersize=4, label="median")
     _rows(axes, [found.experts[one].expert for one in expert])
@@ -152,10 +156,12 @@ def _most_asked(found: Evaluation) -> tuple[list[int], list[int]]:
     """Experts and roles with most questions, in their own order."""
     expert = found.n.sum(1).argsort(descending=True, stable=True)[:MOST_EXPERTS].sort().values
     role = found.n.sum(0).argsort(descending=True, stable=True)[:MOST_ROLES].sort().values
+    role = role[found.n.sum(0)[role] > 0]
     return expert.tolist(), role.tolist()
 
 
 def _short(name: str, most: int) -> str:
-    """A name that fits, without characters that XML does not take."""
+    """A name that fits, cut in the middle, without characters that XML does not take."""
     clean = "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(one) in ("Cc", "Cs") else one for one in name)
-    return clean if len(clean) <= most else clean[: most - 1] + "…"
+    half = (most - 1) // 2
+    return clean if len(clean) <= most else f"{clean[: most - 1 - half]}…{clean[-half:]}"

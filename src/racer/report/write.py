@@ -9,6 +9,7 @@ import jinja2
 from racer.evaluation import Evaluation, to_plain_evaluation
 from racer.evaluation.comparison import AT
 from racer.report.figures import (
+    COUNTS_UP_TO,
     LEAST_IN_BIN,
     MOST_EXPERTS,
     MOST_ROLES,
@@ -33,8 +34,10 @@ TITLES = {
 }
 
 
-def write_report(found: Evaluation, folder: Path, classes: Sequence[str] | None = None) -> None:
-    """Write the report into a folder that is there; `classes` names the posterior's columns."""
+def write_report(
+    found: Evaluation, folder: Path, classes: Sequence[str] | None = None, notes: Sequence[str] = ()
+) -> None:
+    """Write the report into a folder that is there. `classes` names the posterior's columns; `notes` stand on top."""
     names = [str(one) for one in range(found.n.shape[1])] if classes is None else list(classes)
     drawn = {
         "accuracy": accuracy_figure(found.everybody.rules) if found.everybody.rules else None,
@@ -45,12 +48,12 @@ def write_report(found: Evaluation, folder: Path, classes: Sequence[str] | None 
     svg = {name: inline_svg(figure, name, TITLES[name]) for name, figure in drawn.items() if figure is not None}
     for name, text in svg.items():
         (folder / f"{name}.svg").write_text(standalone_svg(text), encoding="utf-8")
-    plain = to_plain_evaluation(found, names)
+    plain = to_plain_evaluation(found, names, notes)
     (folder / "metrics.json").write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / "index.html").write_text(_page(found, svg, len(names)), encoding="utf-8")
+    (folder / "index.html").write_text(_page(found, svg, len(names), notes), encoding="utf-8")
 
 
-def _page(found: Evaluation, svg: dict[str, str], n_roles: int) -> str:
+def _page(found: Evaluation, svg: dict[str, str], n_roles: int, notes: Sequence[str]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("racer.report", "."),
         autoescape=True,
@@ -67,7 +70,9 @@ def _page(found: Evaluation, svg: dict[str, str], n_roles: int) -> str:
         budgets=AT,
         least=Evidence().least,
         n_roles=n_roles,
+        notes=notes,
         least_in_bin=LEAST_IN_BIN,
+        counts_up_to=COUNTS_UP_TO,
         most_experts=MOST_EXPERTS,
         most_roles=MOST_ROLES,
         version=VERSION,

@@ -4,19 +4,19 @@ Symbols  x_{j,i} ∈ {0, 1} case i goes to expert j · n_j limit · G_{j,i} gain
 
     max Σ_{j,i} x_{j,i} (G_{j,i} − τ)   subject to   Σ_j x_{j,i} ≤ 1,   Σ_i x_{j,i} ≤ n_j,   and with a budget Σ x = Q
 
-The constraints are those of a network flow, so the linear programme has a whole-numbered optimum, which the simplex
-method ends on.
+The optimum is found exactly, by `racer.routing.assignment`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import final
 
+import numpy as np
 import torch
 
 from racer.errors import SettingError
 from racer.routing.plan import Plan
-from racer.routing.policy import AbstractPolicy, Threshold
+from racer.routing.policy import AbstractPolicy, Threshold, require_policy
 
 __all__ = ["Capacity"]
 
@@ -37,6 +37,13 @@ class Capacity(AbstractPolicy):
     policy: AbstractPolicy = field(default_factory=Threshold)
 
     def __post_init__(self) -> None:
+        require_policy(self.policy, "Capacity")
+        if not isinstance(self.limit, Mapping | int | np.integer):
+            raise SettingError(
+                "A capacity is a number, or numbers by expert.",
+                f"Got a {type(self.limit).__name__}.",
+                "Give Capacity(40) or Capacity({'ada': 40}, Budget(0.2)): the policy comes last.",
+            )
         limits = self.limit if isinstance(self.limit, Mapping) else {"everybody": self.limit}
         for expert, n in limits.items():
             if isinstance(n, bool) or int(n) != n or n < 0:
@@ -44,8 +51,14 @@ class Capacity(AbstractPolicy):
                     "A capacity counts cases.", f"Got {n!r} for {expert!r}.", "Give an integer of at least 0."
                 )
 
+    @property
+    def named(self) -> frozenset[str]:
+        """Who is limited, and whom the wrapped policy names."""
+        return self.policy.named | (frozenset(self.limit) if isinstance(self.limit, Mapping) else frozenset())
+
     def refine(self, plan: Plan) -> Plan:
         """The wrapped policy's plan, with limits."""
         limits = self.limit if isinstance(self.limit, Mapping) else dict.fromkeys(plan.experts, self.limit)
-        n = torch.tensor([int(limits.get(expert, plan.n_items)) for expert in plan.experts], dtype=torch.int64)
+        most = [min(int(limits.get(expert, plan.n_items)), plan.n_items) for expert in plan.experts]
+        n = torch.tensor(most, dtype=torch.int64)
         return self.policy.refine(replace(plan, limit=n if plan.limit is None else torch.minimum(n, plan.limit)))

@@ -14,7 +14,7 @@ from torch import Tensor
 from racer.cases import to_float
 from racer.errors import SettingError, ShapeError
 from racer.routing.plan import Plan
-from racer.routing.policy import AbstractPolicy, Threshold
+from racer.routing.policy import AbstractPolicy, Threshold, require_policy
 
 __all__ = ["Cost"]
 
@@ -25,7 +25,7 @@ class Cost(AbstractPolicy):
     """A policy whose gains are less λ: a number for all, {expert: number or one a case}, or an (expert, item) array.
 
     A cost of 0.05 says: asking is worth it where the expert is likelier to be right by five in a hundred. Experts who
-    are not named cost nothing. Names of experts who are not asked are allowed: a price list is longer than a roster.
+    are not named cost nothing. A price list may name experts who are off duty, but nobody the router does not know.
 
     >>> import torch
     >>> from racer.routing import Plan, solve
@@ -36,6 +36,14 @@ class Cost(AbstractPolicy):
 
     cost: Any
     policy: AbstractPolicy = field(default_factory=Threshold)
+
+    def __post_init__(self) -> None:
+        require_policy(self.policy, "Cost")
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Whom a price list names, and whom the wrapped policy does."""
+        return self.policy.named | (frozenset(self.cost) if isinstance(self.cost, Mapping) else frozenset())
 
     def refine(self, plan: Plan) -> Plan:
         """Gains less λ."""

@@ -48,10 +48,12 @@ def decision_table(decision: Decision, ids: Sequence[str], origin: Origin) -> pa
     (['model', 'ada'], ['cat', 'cat'], [1.0, 1.0])
     """
     p_right = decision.p_right
+    # an expert may be called so, too
+    model = "(model)" if "model" in decision.experts else "model"
     columns: dict[str, Any] = {
         "id": pa.array(ids, pa.string()),
         "deferred": decision.is_deferred.numpy(),
-        "who": pa.array([one or "model" for one in decision.names], pa.string()),
+        "who": pa.array([one or model for one in decision.names], pa.string()),
         "model_answer": pa.array([origin.class_name(one) for one in decision.prediction.tolist()], pa.string()),
         "confidence": _rounded(decision.confidence),
         "candidate": pa.array(

@@ -12,11 +12,16 @@ from racer.cases import to_float
 from racer.errors import SettingError, ShapeError
 from racer.routing.plan import Plan
 
-__all__ = ["AbstractPolicy", "Budget", "Threshold"]
+__all__ = ["AbstractPolicy", "Budget", "Threshold", "require_policy"]
 
 
 class AbstractPolicy(abc.ABC):
-    """Refines a plan. Policies that change another one wrap it: `Capacity(Budget(0.2), {"ada": 40})`."""
+    """Refines a plan. Policies that change another one wrap it: `Capacity({"ada": 40}, Budget(0.2))`."""
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Experts the policy mentions; a router refuses those it does not know."""
+        return frozenset()
 
     @abc.abstractmethod
     def refine(self, plan: Plan) -> Plan:
@@ -104,3 +109,13 @@ class Budget(AbstractPolicy):
             above = ordered[ordered > ordered[n - 1]]
             return Threshold(float(above[-1]) if len(above) else math.inf)
         return Threshold(float(ordered[n - 1]))
+
+
+def require_policy(value: object, wrapper: str) -> None:
+    """Refuse to wrap what is no policy."""
+    if not isinstance(value, AbstractPolicy):
+        raise SettingError(
+            f"{wrapper} wraps a policy.",
+            f"Got a {type(value).__name__} in its place.",
+            f"The policy comes last: {wrapper}({{'ada': 1}}, Budget(0.2)).",
+        )

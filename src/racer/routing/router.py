@@ -1,6 +1,6 @@
 """Router: a fitted method, the experts it may ask, and a policy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, final
@@ -10,13 +10,14 @@ from jaxtyping import Bool
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from racer.cases import Cases, to_tensor
+from racer.cases import Cases, require_cases, to_tensor
 from racer.classes import refuse_unordered
 from racer.competence import AbstractMethod
 from racer.context import Context
 from racer.errors import DuplicateExpertError, ShapeError, UnknownExpertError
 from racer.learning import progress_bar
 from racer.methods import load
+from racer.naming import did_you_mean, some_names
 from racer.panel import Panel
 from racer.routing.decision import Decision
 from racer.routing.evidence import Behind, Evidence
@@ -115,6 +116,9 @@ class Router:
                 "Use observe(…) for more answers, or retire(…) first.",
                 expert=expert,
             )
+        ours = self._in_our_type(context.cases)
+        if ours is not context.cases:
+            context = Context(ours, context.label, context.answer)
         self._add(Panel.from_contexts({expert: context}), items, len(context.cases))
 
     def observe(
@@ -127,6 +131,8 @@ class Router:
     ) -> None:
         """More answers of somebody enrolled. The method stays as it was fitted."""
         self._known().position(expert)
+        require_cases(cases, "cases")
+        cases = self._in_our_type(cases)
         self._add(Panel.from_contexts({expert: Context(cases, label, answer)}), items, len(cases))
 
     def retire(self, expert: str) -> None:
@@ -150,6 +156,9 @@ class Router:
         Who is missing in an `available` mapping is available for every case. `progress` shows a bar; None means in a
         terminal.
         """
+        require_cases(queries, "queries")
+        queries, used = self._in_our_type(queries), policy or self.policy
+        self._require_enrolled(used.named)
         panel, items = self._on_duty(queries, experts)
         parts = [slice(start, start + AT_ONCE) for start in range(0, max(len(queries), 1), AT_ONCE)]
         with progress_bar("routing", 2 * len(parts) + 1, progress) as step:
@@ -159,7 +168,7 @@ class Router:
                 step("asking the method")
             score = torch.cat([one.score for one in scored], -1)
             gain = torch.where(_mask(available, panel, len(queries)), score, NEVER)
-            plan = (policy or self.policy).refine(Plan(panel.experts, gain, queries.confidence))
+            plan = used.refine(Plan(panel.experts, gain, queries.confidence))
             who = solve(plan)
             step("decided")
             candidate = torch.where(who != MODEL, who, best_expert(plan.gain))
@@ -184,10 +193,27 @@ class Router:
             speaks_against=behind.speaks_against,
         )
 
+    def _require_enrolled(self, names: Collection[str]) -> None:
+        strangers = sorted(set(names) - set(self.experts))
+        if strangers:
+            raise UnknownExpertError(
+                f"The policy names {strangers[0]!r}, whom the router does not know.",
+                f"It knows {some_names(self.experts)}.",
+                did_you_mean(strangers[0], self.experts) or "Check the name, or enroll that expert first.",
+                expert=strangers[0],
+            )
+
+    def _in_our_type(self, cases: Cases) -> Cases:
+        """In the floating type of the cases that are held: embeddings come in both, and nothing hangs on it."""
+        if self._panel is None or cases.dtype == self._panel.cases.dtype:
+            return cases
+        dtype = self._panel.cases.dtype
+        return Cases(cases.embedding.to(dtype), cases.posterior.to(dtype))
+
     def require_same_space(self, cases: Cases) -> None:
         """Refuse cases of another classifier than the one whose cases the experts answered."""
         if self._panel is not None:
-            self._panel.cases.require_same_space(cases, "the router's cases and these")
+            self._panel.cases.require_same_space(self._in_our_type(cases), "the router's cases and these")
 
     def _known(self) -> Panel:
         if self._panel is None:
