@@ -40,6 +40,8 @@ def fit(
     from racer.writing import whole_folder
 
     kind = method_class(method)
+    if (out / "router.json").exists():
+        remark(f"this replaces the router in {out}, with everybody who joined it.")
     with whole_folder(out, OURS) as folder:
         named = read_panel(cases, annotations, classes=listed(classes), skip_unknown=skip_unknown)
         say_reading(named)
