@@ -275,12 +275,12 @@ def _to_classes(
         )
     elif not _is_number(column.type):
         position, bad = np.full(len(column), -1), np.asarray(column.is_valid())
-        fix = f"Name the {n_roles} classes in the order of the posterior's columns: classes=[…], or --classes a,b."
+        fix = f"Give classes=[…] (--classes a,b), the {n_roles} class names in the order of the posterior's columns."
     else:
         number = column.cast(pa.float64(), safe=False).fill_null(-1).to_numpy()
         bad = (number != np.floor(number)) | (number < -1) | (number >= n_roles)
         position = np.where(bad, -1, number).astype(np.int64)
-        fix = f"Classes run from 0 to {n_roles - 1}; for names give classes=[…] (--classes a,b), for no answer leave it empty."
+        fix = f"Classes run from 0 to {n_roles - 1}; for no answer leave the cell empty, for names give classes=[…]."
     bad = bad & where
     if bad.any():
         rows = np.flatnonzero(bad)
