@@ -29,6 +29,8 @@ def worth_by_linear_programme(gain, limit, n_handed=None):
     """The largest total gain, or that of exactly `n_handed` cases."""
     n_experts, n_items = gain.shape
     expert, item = np.nonzero(np.isfinite(gain))
+    if not len(item):
+        return 0.0
     pair = np.arange(len(item))
     of_item = csr_matrix((np.ones(len(pair)), (item, pair)), (n_items, len(pair)))
     of_expert = csr_matrix((np.ones(len(pair)), (expert, pair)), (n_experts, len(pair)))
