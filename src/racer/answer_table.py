@@ -31,7 +31,7 @@ from racer.errors import (
 )
 from racer.naming import did_you_mean, some_names
 
-__all__ = ["AnswerTable", "as_text", "in_order_of", "read_answers", "read_classes"]
+__all__ = ["AnswerTable", "as_text", "in_order_of", "is_numeric", "is_text", "read_answers", "read_classes"]
 
 NATIVE = {name: name for name in ("expert", "item", "answer", "label")}
 CROWD_KIT = {"expert": "worker", "item": "task", "answer": "label"}
@@ -224,17 +224,19 @@ def _column_names(arrow: pa.Table) -> dict[str, str]:
 def _blank_to_null(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if _is_text(column.type):
+    if is_text(column.type):
         column = column.cast(pa.large_string())
         return pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
     return pc.if_else(pc.is_nan(column), None, column) if pa.types.is_floating(column.type) else column
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether a column holds numbers, or nothing."""
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
     return any(one(kind) for one in kinds)
 
@@ -273,7 +275,7 @@ def _to_classes(
         fix = (
             "List every class in 'classes', in the order of the posterior's columns; leave a cell empty for no answer."
         )
-    elif not _is_number(column.type):
+    elif not is_numeric(column.type):
         position, bad = np.full(len(column), -1), np.asarray(column.is_valid())
         fix = f"Give classes=[…] (--classes a,b), the {n_roles} class names in the order of the posterior's columns."
     else:

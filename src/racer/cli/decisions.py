@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
+from racer.cli.options import listed
 from racer.cli.saying import remark, say, table
 from racer.errors import SettingError, UnknownExpertError
 from racer.naming import did_you_mean, some_names
 from racer.routing import AbstractPolicy, Budget, Capacity, Cost, Decision, Router, Threshold
 
-__all__ = ["policy_of", "require_enrolled", "say_decision"]
+__all__ = ["on_duty", "policy_of", "require_enrolled", "say_decision"]
 
 
 def policy_of(
@@ -41,6 +42,16 @@ def policy_of(
     if capacity is not None:
         policy = Capacity(capacity, policy)  # type: ignore[arg-type]
     return policy if cost is None else Cost(cost, policy)
+
+
+def on_duty(router: Router, given: Sequence[str] | None) -> list[str] | None:
+    """Who may be asked, each once; None for everybody. A name may hold a comma, so whole names are looked for first."""
+    if given is None:
+        return None
+    parts = [[text] if text in router.experts else listed(text) or [] for text in given]
+    names = list(dict.fromkeys(name for part in parts for name in part))
+    require_enrolled(router, names)
+    return names
 
 
 def say_decision(decision: Decision) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from racer.cli.options import CasesFile, RouterFolder, by_expert, listed
+from racer.cli.options import CasesFile, RouterFolder, by_expert
 
 __all__ = ["route"]
 
@@ -55,7 +55,7 @@ def route(
     if place == cases.resolve() or router.resolve() in place.parents:
         raise typer.BadParameter("that would replace what is read here; name another file.", param_hint="'--out'")
     costs, limits = by_expert(cost or [], "--cost", float), by_expert(capacity or [], "--capacity", int)
-    from racer.cli.decisions import policy_of, require_enrolled, say_decision
+    from racer.cli.decisions import on_duty, policy_of, say_decision
     from racer.cli.saying import remark
     from racer.files import read_cases
     from racer.files.saying import said_of
@@ -67,17 +67,9 @@ def route(
         found = Router.load(router)
         file = read_cases(cases).of_classes(found.origin.classes)
         policy = policy_of(found, budget, threshold, costs, limits)
-        # a name may hold a comma: whole names first
-        on_duty = (
-            None
-            if experts is None
-            else [name for text in experts for name in ([text] if text in found.experts else listed(text) or [])]
-        )
-        require_enrolled(found, on_duty or ())
         with said_of(cases):
             found.require_same_space(file.cases)
-        names = None if on_duty is None else list(dict.fromkeys(on_duty))
-        decision = found.route(file.cases, experts=names, policy=policy, progress=None)
+        decision = found.route(file.cases, experts=on_duty(found, experts), policy=policy, progress=None)
         write_decisions(decision, file.ids, found.origin, hidden, is_parquet=out.suffix.lower() in PARQUET)
         again = len(set(file.ids) & set(found.items))
     say_decision(decision)

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from racer.answer_table import is_numeric, is_text
 from racer.errors import DuplicateExpertError, FileFormatError, LabelError, MissingColumnError
 from racer.files.saying import bad_file, require_file, said_of
 from racer.naming import some_names
@@ -67,7 +68,7 @@ class AnswerFile:
     def class_column(self, name: str, classes: Sequence[str] | None) -> pa.Array:
         """`answer` or `label`, as names where there are names, else as numbers."""
         column = self.table[name].combine_chunks()
-        if not (_is_text(column.type) or _is_numeric(column.type)):
+        if not (is_text(column.type) or is_numeric(column.type)):
             with said_of(self.path):
                 raise LabelError(
                     f"'{name}' must hold the names of classes, or their numbers.",
@@ -81,7 +82,7 @@ class AnswerFile:
         parts: dict[str, pa.Array] = {
             name: self.table[name].combine_chunks()
             for name in ("answer", "label")
-            if name in self._names and _is_text(self.table[name].type)
+            if name in self._names and is_text(self.table[name].type)
         }
         said = {one for part in parts.values() for one in part.unique().drop_null().to_pylist()}
         numbers = {one for one in said if is_number(one)}
@@ -315,19 +316,10 @@ def _text(column: pa.ChunkedArray) -> pa.Array:
     whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     if pa.types.is_dictionary(whole.type):
         whole = whole.cast(whole.type.value_type)
-    if not _is_text(whole.type):
+    if not is_text(whole.type):
         return whole
     trimmed = pc.utf8_trim_whitespace(whole.cast(TEXT))
     return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, TEXT), trimmed)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _is_numeric(kind: pa.DataType) -> bool:
-    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
-    return any(one(kind) for one in kinds)
 
 
 def is_number(text: str) -> bool:
@@ -343,7 +335,7 @@ def is_number(text: str) -> bool:
 
 
 def _as_numbers(column: pa.Array) -> pa.Array:
-    if not _is_text(column.type):
+    if not is_text(column.type):
         return column
     with contextlib.suppress(pa.ArrowException):
         return column.cast(pa.int64())
