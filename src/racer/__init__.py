@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import racer.routing as routing
     import racer.simulation as simulation
     from racer.cases import Cases as Cases
+    from racer.competence import IFDMLP as IFDMLP
     from racer.competence import ClassGated as ClassGated
     from racer.competence import ClassifierConfidence as ClassifierConfidence
     from racer.competence import GlobalAccuracy as GlobalAccuracy
@@ -50,6 +51,7 @@ _HOME = {
     "Cost": "racer.routing",
     "Decision": "racer.routing",
     "GlobalAccuracy": "racer.competence",
+    "IFDMLP": "racer.competence",
     "IFDScore": "racer.competence",
     "Panel": "racer.panel",
     "RacerDeepSets": "racer.competence",

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from racer.artifact import read_method, restore_method
 from racer.competence import (
+    IFDMLP,
     AbstractMethod,
     ClassGated,
     ClassifierConfidence,
@@ -28,6 +29,7 @@ REGISTRY: Mapping[str, type[AbstractMethod]] = MappingProxyType(
             GlobalAccuracy,
             ClassGated,
             IFDScore,
+            IFDMLP,
             RacerKNN,
             RacerKernel,
             RacerDeepSets,

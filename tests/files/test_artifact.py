@@ -21,7 +21,16 @@ from safetensors.torch import save
 from torch import Tensor
 
 import racer
-from racer import ClassGated, ClassifierConfidence, GlobalAccuracy, IFDScore, RacerDeepSets, RacerKernel, RacerKNN
+from racer import (
+    IFDMLP,
+    ClassGated,
+    ClassifierConfidence,
+    GlobalAccuracy,
+    IFDScore,
+    RacerDeepSets,
+    RacerKernel,
+    RacerKNN,
+)
 from racer.artifact import SEAL
 from racer.checks import make_world
 from racer.checks.answers import ask
@@ -38,6 +47,7 @@ UNFITTED = [
     ClassGated(),
     GlobalAccuracy(),
     IFDScore(alpha=0.1, beta=1e-300),
+    IFDMLP(beta=3.0, caution=0.25, hidden=4),
     RacerKNN(k=3, prior=ContextPrior(local=1 / 3, population=2.0, population_mean=0.7)),
     RacerKernel(temperature=0.03, prior=ContextPrior(population=1.0), hidden=5),
     RacerDeepSets(hidden=3),

@@ -28,11 +28,12 @@ def fit(
     Writes a router: the fitted method, and every expert with all labelled answers. New experts join it later without
     another fit.
 
-    Methods: classifier-confidence, global-accuracy, class-gated, ifd-score, racer-knn, racer-kernel, racer-deepsets.
+    Methods: classifier-confidence, global-accuracy, class-gated, ifd-score, ifd-mlp, racer-knn, racer-kernel,
+    racer-deepsets.
     """
     from racer.cli.cautions import doubts
     from racer.cli.saying import remark, say, say_reading
-    from racer.competence import RacerDeepSets, RacerKernel
+    from racer.competence import IFDMLP, RacerDeepSets, RacerKernel
     from racer.files import read_panel
     from racer.methods import method_class
     from racer.routing import Origin, Router
@@ -50,7 +51,7 @@ def fit(
         shown = int(named.panel.count.sum(1).median())
         if shown < context_size:
             remark(f"experts gave {shown} answers (median), fewer than --context-size {context_size}.")
-        if issubclass(kind, RacerKernel | RacerDeepSets) and len(named.panel) < FEW:
+        if issubclass(kind, RacerKernel | RacerDeepSets | IFDMLP) and len(named.panel) < FEW:
             remark(
                 f"{method} learns from experts, and {len(named.panel)} are few: it stops by a fifth of them. Compare "
                 "with racer-knn and ifd-score, which need no fitting, and with global-accuracy."

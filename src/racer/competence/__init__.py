@@ -3,6 +3,7 @@
 from racer.competence.class_gated import ClassGated as ClassGated
 from racer.competence.confidence import ClassifierConfidence as ClassifierConfidence
 from racer.competence.global_accuracy import GlobalAccuracy as GlobalAccuracy
+from racer.competence.ifd_mlp import IFDMLP as IFDMLP
 from racer.competence.ifd_score import IFDScore as IFDScore
 from racer.competence.method import AbstractCompetence as AbstractCompetence
 from racer.competence.method import AbstractMethod as AbstractMethod
@@ -12,6 +13,7 @@ from racer.competence.racer_kernel import RacerKernel as RacerKernel
 from racer.competence.racer_knn import RacerKNN as RacerKNN
 
 __all__ = [
+    "IFDMLP",
     "AbstractCompetence",
     "AbstractMethod",
     "ClassGated",
