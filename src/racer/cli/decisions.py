@@ -7,11 +7,10 @@ import torch
 
 from racer.cli.options import listed
 from racer.cli.saying import remark, say, table
-from racer.errors import SettingError, UnknownExpertError
-from racer.naming import did_you_mean, some_names
+from racer.errors import SettingError
 from racer.routing import AbstractPolicy, Budget, Capacity, Cost, Decision, Router, Threshold
 
-__all__ = ["on_duty", "policy_of", "require_enrolled", "say_decision"]
+__all__ = ["on_duty", "policy_of", "say_decision"]
 
 
 def policy_of(
@@ -24,7 +23,7 @@ def policy_of(
     """The policy that the options ask for; the router's own where they ask for none."""
     for given in (cost, capacity):
         if isinstance(given, Mapping):
-            require_enrolled(router, list(given))
+            router.require_enrolled(given)
         numbers = given.values() if isinstance(given, Mapping) else [] if given is None else [given]
         if not all(0 <= value < math.inf for value in numbers):
             raise SettingError(
@@ -50,7 +49,7 @@ def on_duty(router: Router, given: Sequence[str] | None) -> list[str] | None:
         return None
     parts = [[text] if text in router.experts else listed(text) or [] for text in given]
     names = list(dict.fromkeys(name for part in parts for name in part))
-    require_enrolled(router, names)
+    router.require_enrolled(names)
     return names
 
 
@@ -75,15 +74,3 @@ def say_decision(decision: Decision) -> None:
         )
     if not handed and n:
         say("Nobody is asked: at this budget, threshold, cost and capacity no expert is worth it.")
-
-
-def require_enrolled(router: Router, names: Sequence[str]) -> None:
-    """Refuse names of people the router does not know."""
-    strangers = [expert for expert in names if expert not in router.experts]
-    if strangers:
-        raise UnknownExpertError(
-            f"Nobody called {strangers[0]!r} is enrolled.",
-            f"The router knows {some_names(router.experts)}.",
-            did_you_mean(strangers[0], router.experts) or "Check the name; 'racer inspect' lists them.",
-            expert=strangers[0],
-        )

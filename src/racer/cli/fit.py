@@ -33,7 +33,6 @@ def fit(
     """
     from racer.cli.cautions import doubts
     from racer.cli.saying import remark, say, say_reading
-    from racer.competence import IFDMLP, RacerDeepSets, RacerKernel
     from racer.files import read_panel
     from racer.methods import method_class
     from racer.routing import Origin, Router
@@ -51,7 +50,7 @@ def fit(
         shown = int(named.panel.count.sum(1).median())
         if shown < context_size:
             remark(f"experts gave {shown} answers (median), fewer than --context-size {context_size}.")
-        if issubclass(kind, RacerKernel | RacerDeepSets | IFDMLP) and len(named.panel) < FEW:
+        if kind.learns_from_experts and len(named.panel) < FEW:
             remark(
                 f"{method} learns from experts, and {len(named.panel)} are few: it stops by a fifth of them. Compare "
                 "with racer-knn and ifd-score, which need no fitting, and with global-accuracy."

@@ -22,7 +22,8 @@ from torch import Tensor, nn
 
 from racer.cases import Cases
 from racer.competence.method import AbstractMethod, for_each_expert
-from racer.errors import NotFittedError, SettingError, ShapeError
+from racer.competence.two_layers import require_two_layers, two_layers
+from racer.errors import NotFittedError, SettingError
 from racer.evidence import panel_of
 from racer.learning import (
     EpisodeSampler,
@@ -54,18 +55,11 @@ class MarginNetwork:
     b2: Float[Tensor, ""]
 
     def __post_init__(self) -> None:
-        hidden = len(self.b1)
-        shapes = [tuple(one.shape) for one in (self.w1, self.b1, self.w2, self.b2)]
-        if shapes != [(hidden, N_FEATURES), (hidden,), (hidden,), ()]:
-            raise ShapeError(
-                "The layers of a margin network do not fit together.",
-                f"Got shapes {shapes}.",
-                f"Expected (hidden, {N_FEATURES}), (hidden,), (hidden,), ().",
-            )
+        require_two_layers("margin", N_FEATURES, self.w1, self.b1, self.w2, self.b2)
 
     def logit(self, state: Float[Tensor, "*row feature"]) -> Float[Tensor, "*row"]:
         """d of each row."""
-        return torch.relu(state @ self.w1.to(state).T + self.b1.to(state)) @ self.w2.to(state) + self.b2.to(state)
+        return two_layers(state, self.w1, self.b1, self.w2, self.b2)
 
 
 @final
@@ -81,6 +75,7 @@ class IFDMLP(AbstractMethod):
     """
 
     name: ClassVar[str] = "ifd-mlp"
+    learns_from_experts: ClassVar[bool] = True
 
     alpha: float = 1.0
     beta: float = 1.0

@@ -43,6 +43,8 @@ class AbstractMethod(abc.ABC):
     """Kebab-case, as in the registry and on the command line."""
     is_identity_free: ClassVar[bool] = True
     """Whether coherently renaming the classes promises to change nothing."""
+    learns_from_experts: ClassVar[bool] = False
+    """Whether `fit` holds out some experts to stop by, so that few of them teach it little."""
 
     @abc.abstractmethod
     def fit(self, panel: Panel, *, context_size: int = 100, seed: int = 0, progress: bool | None = None) -> Self:

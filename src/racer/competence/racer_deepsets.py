@@ -85,6 +85,7 @@ class RacerDeepSets(AbstractCompetence):
     """
 
     name: ClassVar[str] = "racer-deepsets"
+    learns_from_experts: ClassVar[bool] = True
 
     hidden: int = 16
     varied: float = 0.5

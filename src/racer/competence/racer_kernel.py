@@ -63,6 +63,7 @@ class RacerKernel(AbstractCompetence):
     """
 
     name: ClassVar[str] = "racer-kernel"
+    learns_from_experts: ClassVar[bool] = True
 
     temperature: float = 0.1
     prior: ContextPrior = field(default_factory=ContextPrior)

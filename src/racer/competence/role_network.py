@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from racer.competence.pairs import RolePairs
-from racer.errors import ShapeError
+from racer.competence.two_layers import require_two_layers, two_layers
 from racer.learning import seeded_linear
 from racer.pooling import KernelPool
 from racer.role_state import RoleState
@@ -85,18 +85,11 @@ class RoleNetwork:
     b2: Float[Tensor, ""]
 
     def __post_init__(self) -> None:
-        hidden = len(self.b1)
-        shapes = [tuple(one.shape) for one in (self.w1, self.b1, self.w2, self.b2)]
-        if shapes != [(hidden, N_FEATURES), (hidden,), (hidden,), ()]:
-            raise ShapeError(
-                "The layers of a role network do not fit together.",
-                f"Got shapes {shapes}.",
-                f"Expected (hidden, {N_FEATURES}), (hidden,), (hidden,), ().",
-            )
+        require_two_layers("role", N_FEATURES, self.w1, self.b1, self.w2, self.b2)
 
     def logit(self, u: Float[Tensor, "*row feature"]) -> Float[Tensor, "*row"]:
         """g_θ of each summary."""
-        return torch.relu(u @ self.w1.to(u).T + self.b1.to(u)) @ self.w2.to(u) + self.b2.to(u)
+        return two_layers(u, self.w1, self.b1, self.w2, self.b2)
 
     def logit_at_pairs(self, pool: KernelPool, state: RoleState, pairs: RolePairs) -> Float[Tensor, "expert pair"]:
         """g_θ at the pairs asked for."""

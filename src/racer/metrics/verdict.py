@@ -49,12 +49,16 @@ class Verdict:
 
     over_model: Interval
     over_confidence: Interval
-    budget: float
     chosen: tuple[float, float]
     helps: bool
     beats_confidence: bool
     speaks_of_others: bool
     sentence: str
+
+    @property
+    def budget(self) -> float:
+        """The mean of the two budgets chosen."""
+        return sum(self.chosen) / 2
 
     def __str__(self) -> str:
         return self.sentence
@@ -106,16 +110,16 @@ def verdict(
     over_model = Interval.of(float(estimate.over_model[0]), replicates.over_model, level)
     over_confidence = Interval.of(float(estimate.over_confidence[0]), replicates.over_confidence, level)
     chosen = tried[estimate.chosen[0].numpy()]
-    budget = float(chosen.mean())
     return Verdict(
         over_model=over_model,
         over_confidence=over_confidence,
-        budget=budget,
         chosen=(float(chosen.min()), float(chosen.max())),
         helps=over_model.is_above_zero,
         beats_confidence=over_confidence.is_above_zero,
         speaks_of_others=speaks_of_others,
-        sentence=_sentence(over_model, over_confidence, budget, 0 if speaks_of_others else by_score.n_experts),
+        sentence=_sentence(
+            over_model, over_confidence, float(chosen.mean()), 0 if speaks_of_others else by_score.n_experts
+        ),
     )
 
 

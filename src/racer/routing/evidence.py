@@ -13,6 +13,7 @@ from typing import final
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
 from racer.cases import Cases
 from racer.errors import SettingError
@@ -65,17 +66,17 @@ class Evidence:
     def behind(self, queries: Cases, panel: Panel, candidate: Int[Tensor, " item"]) -> Behind:
         """Of each query's candidate, a row of the panel; −1 for none, of whom nothing is known."""
         check_evidence_temperature(self.temperature)
-        amount = queries.posterior.new_zeros(len(queries))
-        parts: list[tuple[Witnesses, Witnesses]] = []
-        for part in query_chunks(len(queries), rows=max(len(panel.cases), 1)):
-            shown = _Shown.of(panel, candidate[part])
-            some = queries[part]
-            near = similarity(panel.cases, some).T.gather(1, shown.item)
-            number, weight = self._weigh(some, panel, near, shown)
-            amount[part] = number
-            pair = [self._heaviest(weight, near, shown, right) for right in (shown.right, ~shown.right)]
-            parts.append((pair[0], pair[1]))
-        return Behind(amount, *(_joined([pair[side] for pair in parts], queries, self.n_shown) for side in (0, 1)))
+        chunks = list(query_chunks(len(queries), rows=max(len(panel.cases), 1))) or [slice(0, 0)]
+        return Behind.concatenate([self._behind(queries[part], panel, candidate[part]) for part in chunks])
+
+    def _behind(self, queries: Cases, panel: Panel, candidate: Int[Tensor, " item"]) -> Behind:
+        shown = _Shown.of(panel, candidate)
+        near = similarity(panel.cases, queries).T.gather(1, shown.item)
+        amount, weight = self._weigh(queries, panel, near, shown)
+        speaks_for, speaks_against = (
+            self._heaviest(weight, near, shown, right) for right in (shown.right, ~shown.right)
+        )
+        return Behind(amount, speaks_for, speaks_against)
 
     def _weigh(
         self, queries: Cases, panel: Panel, near: Float[Tensor, "query place"], shown: "_Shown"
@@ -97,10 +98,11 @@ class Evidence:
         some = among & shown.is_there
         _, place = (weight * earlier_first).masked_fill(~some, -1.0).topk(k, dim=1)
         found = some.gather(1, place)
+        missing = (0, self.n_shown - k)
         return Witnesses(
-            item=torch.where(found, shown.item.gather(1, place), -1),
-            weight=torch.where(found, weight.gather(1, place), 0.0).to(near),
-            similarity=torch.where(found, near.gather(1, place), 0.0),
+            item=pad(torch.where(found, shown.item.gather(1, place), -1), missing, value=-1),
+            weight=pad(torch.where(found, weight.gather(1, place), 0.0).to(near), missing),
+            similarity=pad(torch.where(found, near.gather(1, place), 0.0), missing),
         )
 
 
@@ -124,18 +126,6 @@ class _Shown:
         right = torch.zeros_like(is_there)
         item[is_there], right[is_there] = panel.item[place], panel.right[place]
         return cls(item, right, is_there)
-
-
-def _joined(parts: list[Witnesses], queries: Cases, n_shown: int) -> Witnesses:
-    item = torch.full((len(queries), n_shown), -1)
-    weight, near = queries.posterior.new_zeros(2, len(queries), n_shown)
-    start = 0
-    for part in parts:
-        n, k = part.item.shape
-        item[start : start + n, :k] = part.item
-        weight[start : start + n, :k], near[start : start + n, :k] = part.weight, part.similarity
-        start += n
-    return Witnesses(item=item, weight=weight, similarity=near)
 
 
 def _end_to_end(parts: list[Witnesses]) -> Witnesses:

@@ -116,10 +116,11 @@ class Router:
                 "Use observe(…) for more answers, or retire(…) first.",
                 expert=expert,
             )
-        ours = self._in_our_type(context.cases)
-        if ours is not context.cases:
-            context = Context(ours, context.label, context.answer)
-        self._add(Panel.from_contexts({expert: context}), items, len(context.cases))
+        panel = Panel.from_contexts({expert: context})
+        cases = self._in_our_type(context.cases)
+        if cases is not context.cases:
+            panel = Panel.from_contexts({expert: Context(cases, context.label, context.answer)})
+        self._add(panel, items, len(cases))
 
     def observe(
         self,
@@ -158,7 +159,7 @@ class Router:
         """
         require_cases(queries, "queries")
         queries, used = self._in_our_type(queries), policy or self.policy
-        self._require_enrolled(used.named)
+        self.require_enrolled(sorted(used.named))
         panel, items = self._on_duty(queries, experts)
         parts = [slice(start, start + AT_ONCE) for start in range(0, max(len(queries), 1), AT_ONCE)]
         with progress_bar("routing", 2 * len(parts) + 1, progress) as step:
@@ -193,12 +194,14 @@ class Router:
             speaks_against=behind.speaks_against,
         )
 
-    def _require_enrolled(self, names: Collection[str]) -> None:
-        strangers = sorted(set(names) - set(self.experts))
+    def require_enrolled(self, names: Collection[str]) -> None:
+        """Refuse names of people the router does not know."""
+        known = set(self.experts)
+        strangers = [name for name in names if name not in known]
         if strangers:
             raise UnknownExpertError(
-                f"The policy names {strangers[0]!r}, whom the router does not know.",
-                f"It knows {some_names(self.experts)}.",
+                f"Nobody called {strangers[0]!r} is enrolled.",
+                f"The router knows {some_names(self.experts)}.",
                 did_you_mean(strangers[0], self.experts) or "Check the name, or enroll that expert first.",
                 expert=strangers[0],
             )
